@@ -1,0 +1,64 @@
+// swift-tools-version: 6.2
+// SPDX-License-Identifier: Apache-2.0
+import PackageDescription
+
+/// Swift 6 mode everywhere, and every warning is an error: the rules of the house hold for tests as well.
+let strict: [SwiftSetting] = [
+    .strictMemorySafety(),
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+func library(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+func program(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .executableTarget(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> Target {
+    .testTarget(name: name, dependencies: dependencies + ["HIDTesting"], resources: resources, swiftSettings: strict)
+}
+
+let package = Package(
+    name: "hidgate",
+    products: [
+        .library(name: "HIDVerifier", targets: ["HIDVerifier"]),
+        .executable(name: "hidgated", targets: ["hidgated"]),
+        .executable(name: "hidctl", targets: ["hidctl"]),
+    ],
+    targets: [
+        // Layer 0: C libraries, one importer each. Module maps and small shims, no logic.
+        .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
+        .systemLibrary(name: "CLinux"),
+        // Layer 1: foundations.
+        library("HIDCrypto", ["COpenSSL"]),
+        library("HIDService", ["CYAML"]),
+        // Layer 2: capabilities. They do not know each other.
+        library("HIDVerifier", ["HIDCrypto"]),
+        library("HIDHTTP", ["HIDCrypto", "CCurl", "CLinux"]),
+        library("HIDStore", ["HIDCrypto"]),
+        // Layer 3: the gateway.
+        library("HIDGateway", ["HIDCrypto", "HIDVerifier", "HIDHTTP", "HIDStore", "HIDService"]),
+        // Layer 4: programs.
+        program("hidgated", ["HIDGateway", "HIDService"]),
+        program("hidctl", ["HIDGateway", "HIDVerifier", "HIDHTTP", "HIDCrypto", "HIDService"]),
+        // Tests.
+        .target(
+            name: "HIDTesting", dependencies: ["HIDCrypto"], path: "Tests/HIDTesting", swiftSettings: strict),
+        tests("HIDCryptoTests", ["HIDCrypto"]),
+        tests("HIDVerifierTests", ["HIDVerifier", "HIDCrypto"]),
+        tests("HIDServiceTests", ["HIDService"]),
+        tests("HIDHTTPTests", ["HIDHTTP"]),
+        tests("HIDStoreTests", ["HIDStore"]),
+        tests("HIDGatewayTests", ["HIDGateway", "HIDHTTP", "HIDVerifier", "HIDStore", "HIDService", "HIDCrypto"]),
+        tests("EndToEndTests", ["HIDHTTP", "HIDCrypto"]),
+        tests("LayeringTests", []),
+    ],
+    swiftLanguageModes: [.v6]
+)

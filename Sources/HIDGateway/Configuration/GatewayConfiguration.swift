@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Everything gateway.yaml and its rule files say, checked and with every default filled in.
+package struct GatewayConfiguration: Sendable, Equatable {
+    package var listeners: [ListenerConfiguration] = []
+    /// By name; every name that a route or the defaults mention is a key here.
+    package var upstreams: [String: UpstreamConfiguration] = [:]
+    package var issuers: [IssuerConfiguration] = []
+    package var defaults = DefaultsConfiguration()
+    /// All rule files in the order of `rules:` and, within one pattern, of their file names.
+    package var routes: [RouteRule] = []
+    package var sessions = SessionsConfiguration()
+    package var store = StoreConfiguration()
+    package var admin: AdminConfiguration?
+    package var accessLog = AccessLogDestination.stderr
+    package var limits = LimitsConfiguration()
+    package var timeouts = TimeoutsConfiguration()
+    /// Event loops; 0 means one per core.
+    package var loops = 0
+    /// Where state that survives a restart is kept; nil: `$STATE_DIRECTORY`, and nothing is kept without one.
+    package var stateDirectory: String?
+
+    package init() {}
+}
+
+/// An address to listen on or to reach: `host:port`, `[v6]:port`, `unix:/path` or `fd:NAME`.
+package enum ListenAddress: Sendable, Hashable {
+    case tcp(host: String, port: UInt16)
+    case unix(path: String)
+    /// A socket handed over by the service manager, by its name in `LISTEN_FDNAMES`.
+    case descriptor(name: String)
+}
+
+package struct ListenerConfiguration: Sendable, Equatable {
+    package var address: ListenAddress
+    /// Peers whose X-Forwarded-For is believed, as CIDR blocks; empty: nobody.
+    package var trustedProxies: [AddressBlock] = []
+
+    package init(address: ListenAddress) {
+        self.address = address
+    }
+}
+
+/// A block of IP addresses, `10.0.0.0/8` or `2001:db8::/32`.
+///
+/// IPv4 is held as IPv4-mapped IPv6.
+package struct AddressBlock: Sendable, Hashable {
+    /// 16 octets, host bits zero.
+    package var prefix: [UInt8]
+    /// Counted over 128 bits: an IPv4 /8 is 104.
+    package var prefixLength: Int
+
+    package init(prefix: [UInt8], prefixLength: Int) {
+        self.prefix = prefix
+        self.prefixLength = prefixLength
+    }
+}
+
+package struct UpstreamConfiguration: Sendable, Equatable {
+    package var name: String
+    package var url: UpstreamURL
+    package var tls = UpstreamTLSConfiguration()
+    package var connectTimeout: Duration = .seconds(2)
+    /// From the last octet of the request to the head of the answer, and between reads of the content.
+    package var responseTimeout: Duration = .seconds(30)
+    /// How long an idle connection is kept; below the 5 s after which common servers close theirs.
+    package var idleTimeout: Duration = .seconds(4)
+    package var maximumConnections = 512
+
+    package init(name: String, url: UpstreamURL) {
+        self.name = name
+        self.url = url
+    }
+}
+
+/// Scheme and authority of an upstream.
+///
+/// A path, query, fragment or userinfo is a configuration error.
+package struct UpstreamURL: Sendable, Hashable {
+    package var isTLS: Bool
+    /// A name, an IPv4 address, or an IPv6 address without brackets; empty with `unixPath`.
+    package var host: String
+    package var port: UInt16
+    /// `unix:/path`: the socket to dial instead of a host.
+    package var unixPath: String?
+
+    package init(isTLS: Bool, host: String, port: UInt16, unixPath: String? = nil) {
+        self.isTLS = isTLS
+        self.host = host
+        self.port = port
+        self.unixPath = unixPath
+    }
+}
+
+package struct UpstreamTLSConfiguration: Sendable, Equatable {
+    /// PEM file of trusted roots; nil: the system's.
+    package var certificateAuthorities: String?
+    package var verify = true
+    /// Name to verify and to send as SNI; nil: the host of the URL.
+    package var serverName: String?
+
+    package init() {}
+}
+
+package struct IssuerConfiguration: Sendable, Equatable {
+    package var issuer: String
+    package var audience: [String]
+    package var keys: KeySetSource
+    package var leeway: Duration = .seconds(5)
+    /// Longest accepted `exp` - `iat`.
+    package var maximumLife: Duration = .seconds(60)
+
+    package init(issuer: String, audience: [String], keys: KeySetSource) {
+        self.issuer = issuer
+        self.audience = audience
+        self.keys = keys
+    }
+}
+
+package enum KeySetSource: Sendable, Equatable {
+    case file(path: String)
+    /// https, or http to a loopback address.
+    case url(String, maximumStale: Duration, cooldown: Duration)
+}
+
+package struct DefaultsConfiguration: Sendable, Equatable {
+    package var upstream = ""
+    package var mode = Mode.monitoring
+    package var block = BlockAnswer()
+
+    package init() {}
+}
+
+/// What happens to a critical request that does not verify (PROTOCOL section 5).
+package enum Mode: String, Sendable, CaseIterable {
+    case off
+    case monitoring
+    case safeBlocking = "safe_blocking"
+    case block
+}
+
+/// The one answer that every refused client sees.
+package struct BlockAnswer: Sendable, Equatable {
+    package enum Body: String, Sendable, CaseIterable {
+        case json
+        case empty
+    }
+    /// 400...499.
+    package var status = 403
+    package var body = Body.json
+    package var supportCode = true
+
+    package init() {}
+}
+
+/// One rule of a rules.d file.
+package struct RouteRule: Sendable, Equatable {
+    package struct Match: Sendable, Equatable {
+        /// Lower case, without port; nil: any.
+        ///
+        /// `*.example.com` matches every name below it.
+        package var host: String?
+        package var path: PathPattern
+        /// Case-sensitive tokens; empty: any.
+        package var methods: [String]
+
+        package init(host: String?, path: PathPattern, methods: [String]) {
+            self.host = host
+            self.path = path
+            self.methods = methods
+        }
+    }
+    package enum Replay: Sendable, Equatable {
+        case off
+        case once
+        /// The same token with the same request may come again within that time.
+        case onceWithGrace(Duration)
+    }
+    /// What to do when something that is needed to decide is not there.
+    package enum DependencyPolicy: String, Sendable, CaseIterable {
+        case closed
+        case open
+    }
+    package enum VerdictAction: String, Sendable, CaseIterable {
+        case pass
+        case block
+    }
+    package struct Verdicts: Sendable, Equatable {
+        package var human = VerdictAction.pass
+        package var suspicious = VerdictAction.block
+        package var bot = VerdictAction.block
+        package var blocked = VerdictAction.block
+
+        package init() {}
+    }
+    package enum MethodsNotListed: String, Sendable, CaseIterable {
+        case refuse
+        case pass
+    }
+
+    package var name: String
+    package var match: Match
+    package var isCritical = false
+    /// nil: the default mode.
+    package var mode: Mode?
+    package var acceptsSignatureV1 = true
+    package var acceptsSignatureV2 = true
+    package var requiresSignature = true
+    package var upstream: String?
+    /// Lower case.
+    package var stripHeaders: [String] = []
+    package var verdicts = Verdicts()
+    package var replay = Replay.once
+    package var onJWKSFailure = DependencyPolicy.closed
+    package var onReplayFailure = DependencyPolicy.closed
+    package var block: BlockAnswer?
+    package var methodsNotListed = MethodsNotListed.refuse
+
+    package init(name: String, match: Match) {
+        self.name = name
+        self.match = match
+    }
+}
+
+package struct SessionsConfiguration: Sendable, Equatable {
+    /// A device that is silent for that long starts a new session.
+    package var idle: Duration = .seconds(30 * 60)
+    package var retention: Duration = .seconds(7 * 24 * 3600)
+
+    package init() {}
+}
+
+package struct StoreConfiguration: Sendable, Equatable {
+    package enum Kind: String, Sendable, CaseIterable {
+        case memory
+    }
+    package var kind = Kind.memory
+
+    package init() {}
+}
+
+package struct AdminConfiguration: Sendable, Equatable {
+    package var address: ListenAddress
+    /// File that holds the bearer token demanded over TCP for /api.
+    package var tokenFile: String?
+
+    package init(address: ListenAddress) {
+        self.address = address
+    }
+}
+
+package enum AccessLogDestination: Sendable, Equatable {
+    case stderr
+    case stdout
+    case file(path: String)
+    case off
+}
+
+package struct LimitsConfiguration: Sendable, Equatable {
+    package enum FailedVerifications: String, Sendable, CaseIterable {
+        case always
+        case overloaded
+        case off
+    }
+    package var headerBytes = 64 << 10
+    package var headerFields = 100
+    /// Longest body a signature is checked over.
+    package var signedBody = 1 << 20
+    package var body = 1 << 30
+    package var connections = 10_000
+    package var connectionsPerClient = 1_000
+    /// Failed verifications a second and client address before 429.
+    package var failedVerificationsPerClient = 50
+    package var failedVerifications = FailedVerifications.overloaded
+
+    package init() {}
+}
+
+package struct TimeoutsConfiguration: Sendable, Equatable {
+    package var header: Duration = .seconds(10)
+    package var bodyIdle: Duration = .seconds(10)
+    package var keepAlive: Duration = .seconds(60)
+    package var write: Duration = .seconds(30)
+    package var drain: Duration = .seconds(25)
+
+    package init() {}
+}
