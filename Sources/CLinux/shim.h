@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernel interfaces that Swift's Glibc module leaves out.
 #pragma once
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE 1
-#endif
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>

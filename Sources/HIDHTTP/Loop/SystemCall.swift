@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+
+/// A failed system call: its name and errno.
+package struct SystemCallError: Error, CustomStringConvertible, Equatable {
+    package let call: StaticString
+    package let number: Int32
+
+    package init(_ call: StaticString, _ number: Int32) {
+        self.call = call
+        self.number = number
+    }
+
+    package var description: String {
+        unsafe "\(call): \(String(cString: strerror(number)))"
+    }
+
+    package static func == (left: Self, right: Self) -> Bool {
+        left.number == right.number && left.call.description == right.call.description
+    }
+}
+
+/// What a read or write on a non-blocking descriptor came to.
+package enum IOResult: Equatable {
+    case bytes(Int)
+    /// Nothing now: an edge will tell.
+    case again
+    case endOfStream
+    case failed(Int32)
+}
+
+/// The system calls of the data plane: errno is read at once and EINTR is tried again.
+enum SystemCall {
+    /// Runs `body` until it is not interrupted; the result is a count, or -1 with errno.
+    @inline(__always)
+    static func retrying<Result: FixedWidthInteger>(_ body: () -> Result) -> (result: Result, error: Int32) {
+        while true {
+            let result = body()
+            guard result == -1 else { return (result, 0) }
+            let error = errno
+            if error != EINTR { return (result, error) }
+        }
+    }
+
+    /// Like `retrying`, for calls that can only fail by our own fault or by exhaustion.
+    static func require<Result: FixedWidthInteger>(
+        _ call: StaticString, _ body: () -> Result
+    ) throws(SystemCallError) -> Result {
+        let (result, error) = retrying(body)
+        guard result != -1 else { throw SystemCallError(call, error) }
+        return result
+    }
+
+    /// Receives into `buffer`, from its start.
+    static func receive(_ descriptor: Int32, into buffer: inout [UInt8]) -> IOResult {
+        let (count, error) = unsafe buffer.withUnsafeMutableBytes { bytes in
+            retrying { unsafe recv(descriptor, bytes.baseAddress, bytes.count, 0) }
+        }
+        if count > 0 { return .bytes(count) }
+        if count == 0 { return .endOfStream }
+        return error == EAGAIN ? .again : .failed(error)
+    }
+
+    /// Sends `bytes` from `offset` on. Never raises SIGPIPE.
+    static func send(_ descriptor: Int32, _ bytes: [UInt8], from offset: Int) -> IOResult {
+        let (count, error) = unsafe bytes.withUnsafeBytes { source in
+            let rest = unsafe UnsafeRawBufferPointer(rebasing: source[offset...])
+            return unsafe retrying { unsafe Glibc.send(descriptor, rest.baseAddress, rest.count, Int32(MSG_NOSIGNAL)) }
+        }
+        if count >= 0 { return .bytes(count) }
+        return error == EAGAIN ? .again : .failed(error)
+    }
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What every downstream connection of a listener obeys.
+package struct ServerSettings: Sendable {
+    package var limits: HeadLimits
+    /// From the first octet of a request (or the accept) to the end of its head.
+    package var headerTimeout: Duration
+    /// Between two reads of content.
+    package var bodyIdleTimeout: Duration
+    /// Between two requests.
+    package var keepAliveTimeout: Duration
+    /// Without progress while octets wait to be written.
+    package var writeTimeout: Duration
+    /// Content that is read and thrown away after an early answer.
+    package var drainBytes = 64 << 10
+    /// How long such a connection is drained.
+    package var drainTime: Duration = .seconds(1)
+    /// Octets that may wait for a slow client before its upstream is paused.
+    package var highWater = 256 << 10
+
+    package init(
+        limits: HeadLimits, headerTimeout: Duration, bodyIdleTimeout: Duration, keepAliveTimeout: Duration,
+        writeTimeout: Duration
+    ) {
+        self.limits = limits
+        self.headerTimeout = headerTimeout
+        self.bodyIdleTimeout = bodyIdleTimeout
+        self.keepAliveTimeout = keepAliveTimeout
+        self.writeTimeout = writeTimeout
+    }
+}

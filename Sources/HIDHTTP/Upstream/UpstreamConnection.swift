@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CLinux
+
+/// The application side of one exchange with an upstream. All calls come on the connection's loop.
+package protocol UpstreamHandler: AnyObject {
+    /// A checked head is in `connection.response`; interim (1xx) heads come too.
+    func upstreamHead(_ connection: UpstreamConnection)
+    /// Content octets, without any transfer coding.
+    func upstreamContent(_ connection: UpstreamConnection, _ content: Span<UInt8>)
+    /// The answer is complete; the connection belongs to the pool again.
+    func upstreamEnded()
+    /// There will be no (further) answer; the connection is gone.
+    func upstreamFailed(_ fault: UpstreamFault)
+    /// What was written has left; more may follow.
+    func upstreamDrained()
+}
+
+/// One connection to an upstream: requests to octets, octets to answers.
+///
+/// It can be written to at once; what comes before the connection stands waits in its queue. Confined to its loop.
+package final class UpstreamConnection: EventHandler, Flushable {
+    private enum State { case dialling, active, idle, closed }
+
+    package let loop: EventLoop
+    /// The head of the answer under way.
+    package private(set) var response = ResponseHead()
+    /// Whether an earlier exchange used the connection: it may have died unnoticed.
+    package private(set) var isReused = false
+    /// Whether any octet of the answer under way has come.
+    package private(set) var hasAnswered = false
+    /// Answer octets received for the exchange under way.
+    package private(set) var bytesIn = 0
+
+    private let target: UpstreamTarget
+    private unowned let pool: UpstreamPool
+    private let transport: CurlTransport
+    private weak var handler: (any UpstreamHandler)?
+    private var registration: Registration?
+    private var timer: LoopTimer?
+    private var state = State.dialling
+    private var output = OutputQueue()
+    private var isFlushScheduled = false
+    private var isCongested = false
+    private var readable = false
+    private var isPumping = false
+    private var isHeadRequest = false
+    private var requestEnded = false
+    private var parser: ResponseParser
+    private var reader: BodyReader?
+    private var pending: [UInt8] = []
+    private var interimCount = 0
+
+    /// More than any honest upstream sends before one answer.
+    private static let maximumInterim = 32
+
+    init(target: UpstreamTarget, pool: UpstreamPool, loop: EventLoop) throws(UpstreamFault) {
+        self.target = target
+        self.pool = pool
+        self.loop = loop
+        parser = ResponseParser(maximumHeadBytes: target.maximumResponseHead)
+        transport = try CurlTransport(target: target, loop: loop)
+        timer = LoopTimer { [unowned self] in deadlinePassed() }
+        transport.connect { [unowned self] fault in dialled(fault) }
+        arm(target.connectTimeout + .milliseconds(250))
+    }
+
+    private func dialled(_ fault: UpstreamFault?) {
+        guard state == .dialling else { return }
+        if let fault { return fail(fault) }
+        do throws(SystemCallError) {
+            registration = try loop.register(
+                transport.descriptor, events: hid_epoll_in | hid_epoll_out | hid_epoll_read_hangup, handler: self)
+        } catch {
+            return fail(.connect)
+        }
+        state = .active
+        armForAnswer()
+        scheduleFlush()
+    }
+
+    // MARK: - The pool's side
+
+    /// Gives the connection to an exchange.
+    func begin(for handler: any UpstreamHandler, isHeadRequest: Bool) {
+        self.handler = handler
+        self.isHeadRequest = isHeadRequest
+        requestEnded = false
+        hasAnswered = false
+        interimCount = 0
+        bytesIn = 0
+        reader = nil
+        isPaused = false
+        response.reset()
+        parser.reset()
+        if state == .idle {
+            state = .active
+            isReused = true
+            timer?.cancel()
+        }
+    }
+
+    /// Whether an idle connection still is what it seems: open, and without a single octet to read. An answer nobody
+    /// asked for would otherwise go to the next client.
+    func isClean() -> Bool {
+        var probe: [UInt8] = [0]
+        return state == .idle && transport.receive(into: &probe) == .again
+    }
+
+    func close() {
+        guard state != .closed else { return }
+        state = .closed
+        timer?.cancel()
+        if let registration { loop.deregister(registration, transport.descriptor) }
+        registration = nil
+        transport.close()
+        pool.closed(self)
+    }
+
+    // MARK: - The exchange's side
+
+    /// Adds octets of the request; `body` must only append.
+    package func write(_ body: (inout [UInt8]) -> Void) {
+        guard state == .dialling || state == .active else { return }
+        output.append(body)
+        if output.count > target.highWater { isCongested = true }
+        if state == .active { scheduleFlush() }
+    }
+
+    /// Whether the upstream takes the request more slowly than it comes.
+    package var isBackedUp: Bool { isCongested }
+
+    /// Tells that the request is complete; the time to answer starts.
+    package func endRequest() {
+        requestEnded = true
+        armForAnswer()
+    }
+
+    /// Gives the exchange up: whatever is under way is cut.
+    package func cancel() {
+        handler = nil
+        close()
+    }
+
+    private var isPaused = false
+
+    /// Stops reading the answer; the upstream is held back by its window.
+    package func pause() {
+        isPaused = true
+        timer?.cancel()
+    }
+
+    /// Goes on reading after the events at hand.
+    package func resume() {
+        guard isPaused else { return }
+        isPaused = false
+        armForAnswer()
+        loop.afterEvents { [weak self] in self?.pump() }
+    }
+
+    // MARK: - Events
+
+    package func handle(events: UInt32) {
+        guard state != .closed else { return }
+        if events & hid_epoll_out != 0, !output.isEmpty { flush() }
+        guard events & (hid_epoll_in | hid_epoll_read_hangup | hid_epoll_hangup | hid_epoll_error) != 0 else { return }
+        readable = true
+        if state == .idle {
+            if isClean() { readable = false } else { close() }
+        } else {
+            pump()
+        }
+    }
+
+    private func deadlinePassed() {
+        switch state {
+        case .idle: close()
+        case .dialling: fail(.connectTimeout)
+        case .active: fail(.timeout)
+        case .closed: break
+        }
+    }
+
+    private func arm(_ delay: Duration) {
+        guard let timer else { return }
+        loop.set(timer, after: delay)
+    }
+
+    /// The upstream owes us something: to take octets, or to answer a complete request.
+    private func armForAnswer() {
+        guard state == .active, !isPaused else { return }
+        if requestEnded || !output.isEmpty || hasAnswered { arm(target.responseTimeout) } else { timer?.cancel() }
+    }
+
+    private func scheduleFlush() {
+        guard !isFlushScheduled else { return }
+        isFlushScheduled = true
+        loop.flushAfterEvents(self)
+    }
+
+    func flush() {
+        isFlushScheduled = false
+        guard state == .active else { return }
+        let before = output.count
+        let result = output.drain { [transport] in transport.send($0, from: $1) }
+        if case .failed = result {
+            // The answer may have been sent before the connection broke: what can be read is read first.
+            readable = true
+            pump()
+            if state == .active { fail(.closed) }
+            return
+        }
+        if output.count < before { armForAnswer() }
+        if isCongested, output.count < target.highWater / 2 {
+            isCongested = false
+            handler?.upstreamDrained()
+        }
+    }
+
+    // MARK: - Reading
+
+    private func pump() {
+        guard !isPumping else { return }
+        isPumping = true
+        defer { isPumping = false }
+        while state == .active, !isPaused {
+            if !pending.isEmpty {
+                let input = pending
+                pending = []
+                let used = process(input.span)
+                guard state == .active, used < input.count else { continue }
+                pending = used == 0 ? input : Array(input[used...])
+                if isPaused { return }
+            }
+            guard readable, receive() else { return }
+        }
+    }
+
+    /// Reads once. Returns whether to go on.
+    private func receive() -> Bool {
+        let result = transport.receive(into: &loop.scratch.bytes)
+        switch result {
+        case .again:
+            readable = false
+            return false
+        case .failed, .endOfStream:
+            readable = false
+            endOfStream(clean: result == .endOfStream)
+            return false
+        case .bytes(let count):
+            bytesIn += count
+            hasAnswered = true
+            arm(target.responseTimeout)
+            if pending.isEmpty {
+                let used = process(loop.scratch.bytes.span.extracting(0..<count))
+                guard state == .active, used < count else { return true }
+                pending.append(span: loop.scratch.bytes.span.extracting(used..<count))
+            } else {
+                pending.append(span: loop.scratch.bytes.span.extracting(0..<count))
+            }
+            return true
+        }
+    }
+
+    private func endOfStream(clean: Bool) {
+        guard let reader else { return fail(.closed) }
+        guard clean, reader.isCompleteAtEndOfStream else { return fail(.truncated) }
+        complete(leftOver: 0, canReuse: false)
+    }
+
+    private func process(_ input: Span<UInt8>) -> Int {
+        var used = 0
+        while state == .active, !isPaused {
+            let rest = input.extracting(used..<input.count)
+            if reader == nil {
+                guard !rest.isEmpty, let count = parseHead(rest) else { return used }
+                used += count
+                continue
+            }
+            switch reader?.next(rest) {
+            case .needMore(let count): return used + count
+            case .data(let range):
+                handler?.upstreamContent(self, rest.extracting(range))
+                used += range.upperBound
+            case .end(let count):
+                used += count
+                complete(leftOver: input.count - used, canReuse: true)
+                return input.count
+            case .bad, nil:
+                fail(.malformed)
+                return input.count
+            }
+        }
+        return used
+    }
+
+    /// Returns the octets of a complete head, nil when there is none yet or the answer was given up.
+    private func parseHead(_ input: Span<UInt8>) -> Int? {
+        switch parser.parse(input, into: &response, requestMethodIsHead: isHeadRequest) {
+        case .needMore: return nil
+        case .bad:
+            fail(.malformed)
+            return nil
+        case .complete(let count):
+            let status = response.status
+            if status < 200 {
+                guard interim(status) else { return nil }
+            } else {
+                reader = BodyReader(framing: response.framing)
+                handler?.upstreamHead(self)
+            }
+            return count
+        }
+    }
+
+    private func interim(_ status: Int) -> Bool {
+        interimCount += 1
+        guard status != 101 else {
+            fail(.switchedProtocols)
+            return false
+        }
+        guard interimCount <= Self.maximumInterim else {
+            fail(.tooManyInterim)
+            return false
+        }
+        handler?.upstreamHead(self)
+        response.reset()
+        parser.reset()
+        return state == .active
+    }
+
+    private func complete(leftOver: Int, canReuse: Bool) {
+        let handler = handler
+        self.handler = nil
+        timer?.cancel()
+        if canReuse, leftOver == 0, pending.isEmpty, requestEnded, output.isEmpty, response.isPersistent {
+            state = .idle
+            arm(target.idleTimeout)
+            pool.becameIdle(self)
+        } else {
+            close()
+        }
+        handler?.upstreamEnded()
+    }
+
+    private func fail(_ fault: UpstreamFault) {
+        let handler = handler
+        self.handler = nil
+        close()
+        handler?.upstreamFailed(fault)
+    }
+}
