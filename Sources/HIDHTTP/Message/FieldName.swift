@@ -14,6 +14,16 @@ package struct FieldName: Sendable, Hashable {
     package init(folding name: some Sequence<UInt8>) {
         bytes = name.map { ASCII.lower($0) }
     }
+
+    /// Whether the octets are that name in any letter case.
+    package func matches(_ octets: Span<UInt8>) -> Bool {
+        ASCII.equalIgnoringCase(bytes.span, octets)
+    }
+
+    /// Whether the octets begin with that name in any letter case.
+    package func isPrefix(of octets: Span<UInt8>) -> Bool {
+        bytes.count <= octets.count && matches(octets.extracting(first: bytes.count))
+    }
 }
 
 /// Byte classes of the HTTP grammar.
