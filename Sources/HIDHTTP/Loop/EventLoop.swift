@@ -39,8 +39,10 @@ package struct Registration: Equatable, Sendable {
     /// How long the last turn worked, in nanoseconds: the measure of overload.
     package private(set) var lastTurn: UInt64 = 0
 
-    /// Where every read of this loop lands first. A callback that gets a span over it must not read a socket: work
-    /// that would is put off with `afterEvents`.
+    /// Where every read of this loop lands first.
+    ///
+    /// A reader holds the array while callbacks look at a span over it. Reading from inside such a callback would be
+    /// safe but copy the whole buffer, so work that reads is put off with `afterEvents`.
     let scratch: ReadScratch
 
     private let epoll: Int32

@@ -19,7 +19,7 @@ struct OutputQueue {
     }
 
     mutating func append(_ bytes: Span<UInt8>) {
-        append { $0.append(span: bytes) }
+        append { $0.append(copying: bytes) }
     }
 
     private var isInFlight = false
@@ -48,13 +48,5 @@ struct OutputQueue {
         sent = 0
         if current.capacity > 4 << 10 { current = [] } else { current.removeAll(keepingCapacity: true) }
         swap(&current, &next)
-    }
-}
-
-extension [UInt8] {
-    /// Appends the octets of a span.
-    @inline(__always)
-    package mutating func append(span bytes: Span<UInt8>) {
-        unsafe bytes.withUnsafeBufferPointer { unsafe append(contentsOf: $0) }
     }
 }

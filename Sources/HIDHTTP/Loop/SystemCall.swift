@@ -66,7 +66,7 @@ enum SystemCall {
     static func send(_ descriptor: Int32, _ bytes: [UInt8], from offset: Int) -> IOResult {
         let (count, error) = unsafe bytes.withUnsafeBytes { source in
             let rest = unsafe UnsafeRawBufferPointer(rebasing: source[offset...])
-            return unsafe retrying { unsafe Glibc.send(descriptor, rest.baseAddress, rest.count, Int32(MSG_NOSIGNAL)) }
+            return retrying { unsafe Glibc.send(descriptor, rest.baseAddress, rest.count, Int32(MSG_NOSIGNAL)) }
         }
         if count >= 0 { return .bytes(count) }
         return error == EAGAIN ? .again : .failed(error)

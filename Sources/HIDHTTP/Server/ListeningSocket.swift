@@ -122,20 +122,18 @@ package struct ListeningSocket: Sendable {
     }
 
     private static func bindUnix(_ address: sockaddr_un, path: String) throws(SystemCallError) -> ListeningSocket {
-        let descriptor = try SystemCall.require("socket") {
+        let probe = try SystemCall.require("socket") {
             socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | hid_accept_flags, 0)
         }
-        do throws(SystemCallError) {
-            if call(Glibc.connect, descriptor, address) == -1, errno == ECONNREFUSED { unlink(path) }
-            close(descriptor)
-        }
+        if unsafe call(Glibc.connect, probe, address) == -1, errno == ECONNREFUSED { unsafe unlink(path) }
+        close(probe)
         let fresh = try SystemCall.require("socket") {
             socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | hid_accept_flags, 0)
         }
         do throws(SystemCallError) {
             let mask = umask(0o077)
             defer { umask(mask) }
-            _ = try SystemCall.require("bind") { call(Glibc.bind, fresh, address) }
+            _ = try SystemCall.require("bind") { unsafe call(Glibc.bind, fresh, address) }
             _ = try SystemCall.require("listen") { Glibc.listen(fresh, backlog) }
         } catch {
             close(fresh)
@@ -150,7 +148,7 @@ package struct ListeningSocket: Sendable {
         var address = address
         return unsafe withUnsafePointer(to: &address) { pointer in
             unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                unsafe function(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+                unsafe function(descriptor, UnsafePointer($0), socklen_t(MemoryLayout<sockaddr_un>.size))
             }
         }
     }

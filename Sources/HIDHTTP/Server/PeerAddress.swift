@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CLinux
-package import Glibc
+internal import Glibc
 
 /// An IP address as 16 octets, IPv4 mapped into IPv6, or the mark of a local socket.
 package struct PeerAddress: Sendable, Hashable {

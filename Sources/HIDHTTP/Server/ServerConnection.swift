@@ -200,13 +200,11 @@ package final class ServerConnection: EventHandler, Flushable {
     private func received(_ count: Int) {
         if stage == .lingering { return linger(count) }
         if exchangeActive || !pending.isEmpty { bytesIn += count } else { began(with: count) }
-        guard pending.isEmpty else {
-            pending.append(span: loop.scratch.bytes.span.extracting(0..<count))
-            return
-        }
-        let used = process(loop.scratch.bytes.span.extracting(0..<count))
+        let octets = loop.scratch.bytes
+        guard pending.isEmpty else { return pending.append(contentsOf: octets[..<count]) }
+        let used = process(octets.span.extracting(0..<count))
         guard stage != .closed, used < count else { return }
-        pending.append(span: loop.scratch.bytes.span.extracting(used..<count))
+        pending.append(contentsOf: octets[used..<count])
     }
 
     private func began(with count: Int) {
@@ -301,7 +299,7 @@ package final class ServerConnection: EventHandler, Flushable {
         write { bytes in
             HeadWriter.statusLine(status, into: &bytes)
             fields(&bytes)
-            HeadWriter.end(into: &bytes)
+            HeadWriter.endOfHead(into: &bytes)
         }
     }
 
@@ -318,14 +316,14 @@ package final class ServerConnection: EventHandler, Flushable {
             HeadWriter.statusLine(status, into: &bytes)
             fields(&bytes)
             appendFraming(framing, isChunked: isChunked, into: &bytes)
-            HeadWriter.end(into: &bytes)
+            HeadWriter.endOfHead(into: &bytes)
         }
     }
 
     private func appendFraming(_ framing: ResponseFraming, isChunked: Bool, into bytes: inout [UInt8]) {
         switch framing {
         case .length(let length), .none(announcing: let length?):
-            HeadWriter.field("Content-Length", integer: length, into: &bytes)
+            HeadWriter.field("Content-Length", length, into: &bytes)
         case .unknown where isChunked:
             HeadWriter.field("Transfer-Encoding", "chunked", into: &bytes)
         case .none, .unknown: break
@@ -349,8 +347,8 @@ package final class ServerConnection: EventHandler, Flushable {
         guard case .started(let isChunked) = responsePhase, !content.isEmpty else { return }
         write { bytes in
             if isChunked { HeadWriter.chunkHeader(content.count, into: &bytes) }
-            bytes.append(span: content)
-            if isChunked { HeadWriter.crlf(into: &bytes) }
+            bytes.append(copying: content)
+            if isChunked { HeadWriter.chunkEnd(into: &bytes) }
         }
         if output.count > settings.highWater { isCongested = true }
     }

@@ -30,8 +30,8 @@ internal import Glibc
             unsafe curl_easy_cleanup(UnsafeMutableRawPointer(easy))
             throw .connect
         }
-        self.easy = unsafe OpaquePointer(easy)
-        self.multi = unsafe OpaquePointer(multi)
+        unsafe self.easy = OpaquePointer(easy)
+        unsafe self.multi = OpaquePointer(multi)
         self.loop = loop
         guard configure(target) else {
             close()

@@ -58,7 +58,7 @@ package final class UpstreamConnection: EventHandler, Flushable {
         self.target = target
         self.pool = pool
         self.loop = loop
-        parser = ResponseParser(maximumHeadBytes: target.maximumResponseHead)
+        parser = ResponseParser(limits: HeadLimits(headBytes: target.maximumResponseHead, fields: 200))
         transport = try CurlTransport(target: target, loop: loop)
         timer = LoopTimer { [unowned self] in deadlinePassed() }
         transport.connect { [unowned self] fault in dialled(fault) }
@@ -251,20 +251,21 @@ package final class UpstreamConnection: EventHandler, Flushable {
             bytesIn += count
             hasAnswered = true
             arm(target.responseTimeout)
-            if pending.isEmpty {
-                let used = process(loop.scratch.bytes.span.extracting(0..<count))
-                guard state == .active, used < count else { return true }
-                pending.append(span: loop.scratch.bytes.span.extracting(used..<count))
-            } else {
-                pending.append(span: loop.scratch.bytes.span.extracting(0..<count))
+            let octets = loop.scratch.bytes
+            guard pending.isEmpty else {
+                pending.append(contentsOf: octets[..<count])
+                return true
             }
+            let used = process(octets.span.extracting(0..<count))
+            guard state == .active, used < count else { return true }
+            pending.append(contentsOf: octets[used..<count])
             return true
         }
     }
 
     private func endOfStream(clean: Bool) {
         guard let reader else { return fail(.closed) }
-        guard clean, reader.isCompleteAtEndOfStream else { return fail(.truncated) }
+        guard clean, reader.atEndOfStream() == .complete else { return fail(.truncated) }
         complete(leftOver: 0, canReuse: false)
     }
 
