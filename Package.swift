@@ -42,7 +42,7 @@ let package = Package(
         // Layer 2: capabilities. They do not know each other.
         library("HIDVerifier", ["HIDCrypto"]),
         library("HIDHTTP", ["HIDCrypto", "CCurl", "CLinux"]),
-        library("HIDStore", ["HIDCrypto"]),
+        library("HIDStore", []),
         // Layer 3: the gateway.
         library("HIDGateway", ["HIDCrypto", "HIDVerifier", "HIDHTTP", "HIDStore", "HIDService"]),
         // Layer 4: programs.
