@@ -19,6 +19,10 @@ package struct GatewayConfiguration: Sendable, Equatable {
     package var loops = 0
     /// Where state that survives a restart is kept; nil: `$STATE_DIRECTORY`, and nothing is kept without one.
     package var stateDirectory: String?
+    /// FNV-1a over the octets of gateway.yaml and its rule files in the order in which they were read.
+    ///
+    /// Tells two versions of the files apart; of no use against somebody who wants a collision.
+    package var fingerprint: UInt64 = 0
 
     package init() {}
 }

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Dispatch
+import Glibc
+
+/// The signals that a daemon answers.
+package enum ServiceSignal: Sendable, CaseIterable {
+    /// SIGTERM: drain; the second one cuts.
+    case terminate
+    /// SIGINT: as SIGTERM.
+    case interrupt
+    /// SIGHUP: read the configuration again.
+    case reload
+    /// SIGUSR1: open log files again.
+    case reopen
+
+    var number: Int32 {
+        switch self {
+        case .terminate: SIGTERM
+        case .interrupt: SIGINT
+        case .reload: SIGHUP
+        case .reopen: SIGUSR1
+        }
+    }
+}
+
+/// Delivers signals as calls on a queue, as long as it lives.
+///
+/// Several signals of one kind that arrive before the queue gets to them make one call.
+package final class ServiceSignals: @unchecked Sendable {
+    /// Only made and cancelled; Dispatch does not mark its sources as Sendable.
+    private let sources: [any DispatchSourceSignal]
+
+    /// Takes over the given signals and makes writes to closed peers fail instead of killing the process.
+    ///
+    /// The handler is called on `queue`. A closure written in main.swift belongs to the main actor and traps there.
+    package init(
+        _ signals: [ServiceSignal] = ServiceSignal.allCases, queue: DispatchQueue,
+        handler: @escaping @Sendable (ServiceSignal) -> Void
+    ) {
+        Self.ignoreBrokenPipes()
+        sources = signals.map { signal in
+            // Without this the default action ends the process before Dispatch hears of it.
+            _ = Glibc.signal(signal.number, SIG_IGN)
+            let source = DispatchSource.makeSignalSource(signal: signal.number, queue: queue)
+            source.setEventHandler { handler(signal) }
+            source.resume()
+            return source
+        }
+    }
+
+    deinit {
+        for source in sources { source.cancel() }
+    }
+
+    /// SIGPIPE has no use in a program that checks its writes.
+    package static func ignoreBrokenPipes() {
+        _ = Glibc.signal(SIGPIPE, SIG_IGN)
+    }
+}
