@@ -109,25 +109,56 @@ import Testing
         #expect(try Self.head(Self.host(value)).text(.host) == value)
     }
 
-    @Test func `a fault is answered at the octet that makes it`() {
-        for row in Self.lines + Self.fields {
-            let octets = Array(row.text.utf8)
-            var head = RequestHead()
-            var parser = RequestParser(limits: .test)
-            for end in 1...octets.count {
-                let progress = parser.parse(octets.span.extracting(first: end), into: &head)
-                guard case .bad = progress else { continue }
-                var again = RequestParser(limits: .test)
-                let early = again.parse(octets.span.extracting(first: end - 1), into: &head)
-                #expect(early == .needMore, "\(row)")
-                break
+    @Test(arguments: [
+        Case("\u{16}", "http.method_bad"), Case("\n", "http.bare_lf"), Case("\rG", "http.bare_cr"),
+        Case("\r\n\r", "http.request_line"), Case("GE\0", "http.method_bad"), Case("GET\t", "http.request_line"),
+        Case("GET\n", "http.bare_lf"), Case("GET  ", "http.request_line"), Case("GET /\u{7f}", "target.bad_byte"),
+        Case("GET /a\n", "http.bare_lf"), Case("GET /a h", "http.version"), Case("GET /a x", "http.request_line"),
+        Case("GET /a HTTP/1.10", "http.version"), Case("GET /a HTTP/1.1\n", "http.bare_lf"),
+        Case("GET /a HTTP/1.1\r\r", "http.bare_cr"), Case("GET /a HTTP/2.0\r\n", "http.version", 505),
+        Case("GET /a HTTP/1.1\r\n ", "http.obs_fold"), Case("GET /a HTTP/1.1\r\n:", "http.name_bad"),
+        Case("GET /a HTTP/1.1\r\nX ", "http.name_bad"), Case("GET /a HTTP/1.1\r\nX: \0", "http.value_ctl"),
+        Case("GET /a HTTP/1.1\r\nX: a\n", "http.bare_lf"), Case("GET /a HTTP/1.1\r\nX: a\rb", "http.bare_cr"),
+        Case("GET /a HTTP/1.1\r\nX: a\r\n\t", "http.obs_fold"), Case("GET /a HTTP/1.1\r\n\n", "http.bare_lf"),
+        Case("GET /a HTTP/1.1\r\nHost: a b\r\nX", "http.host_bad"),
+        Case("GET /a HTTP/1.1\r\nContent-Length: x\r\nX", "http.cl_bad"),
+    ])
+    func `a fault is answered at the octet that makes it`(row: Case) {
+        let octets = Array(row.text.utf8)
+        var head = RequestHead()
+        var parser = RequestParser(limits: .test)
+        let before = parser.parse(octets.span.extracting(first: octets.count - 1), into: &head)
+        #expect(before == .needMore)
+        guard case .bad(let fault) = parser.parse(octets.span, into: &head) else {
+            Issue.record("not refused")
+            return
+        }
+        #expect(fault.code == row.code)
+        #expect(fault.status == row.status)
+        let again = parser.parse(octets.span, into: &head)
+        #expect(again == .bad(fault))
+    }
+
+    @Test func `every byte is judged alike at every place of a value`() {
+        let start = Array("GET /a HTTP/1.1\r\nHost: a\r\nX:".utf8)
+        var head = RequestHead()
+        for place in 0..<24 {
+            for byte in UInt8.min...UInt8.max {
+                var value = [UInt8](repeating: 0xE9, count: 25)
+                value[place] = byte
+                let octets = start + value + [0x0D, 0x0A, 0x0D, 0x0A]
+                var parser = RequestParser()
+                let progress = parser.parse(octets.span, into: &head)
+                let isLegal = byte == 0x09 || (byte >= 0x20 && byte != 0x7F)
+                switch progress {
+                case .complete: #expect(isLegal, "\(byte) at \(place)")
+                case .bad(let fault):
+                    let expected: RequestFault = byte == 0x0A ? .bareLF : byte == 0x0D ? .bareCR : .valueControl
+                    #expect(!isLegal && fault == expected, "\(byte) at \(place)")
+                case .needMore: Issue.record("\(byte) at \(place)")
+                }
             }
         }
-        var parser = RequestParser()
-        var head = RequestHead()
-        let hello: [UInt8] = [0x16, 0x03]
-        #expect(parser.parse(hello.span.extracting(first: 1), into: &head) == .bad(.methodBad))
-        #expect(parser.parse(hello.span, into: &head) == .bad(.methodBad))
     }
 
     @Test func `the ranges of a head point at its parts`() throws {
