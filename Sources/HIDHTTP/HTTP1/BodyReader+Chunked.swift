@@ -61,7 +61,7 @@ extension BodyReader {
         case .sizeLF:
             return byte == 0x0A ? beginChunk(&current) : (chunk.extOctets > 0 ? .chunkExtension : .bareCR)
         case .dataCR:
-            guard byte == 0x0D else { return byte == 0x0A ? .bareLF : .chunkTerminator }
+            guard byte == 0x0D else { return .chunkTerminator }
             current = .dataLF
         case .dataLF:
             guard byte == 0x0A else { return .chunkTerminator }

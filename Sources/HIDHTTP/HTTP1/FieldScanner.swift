@@ -96,7 +96,7 @@ struct FieldScanner {
     }
 
     private mutating func readValue(_ bytes: Span<UInt8>, _ end: Int) -> Step? {
-        position = ByteClass.skip(ByteClass.value, in: bytes, from: position, to: end)
+        position = bytes.skipFieldValue(from: position, to: end)
         guard position < end else { return .needMore }
         switch bytes[position] {
         case 0x0D:

@@ -73,6 +73,16 @@ package enum HeadWriter {
     /// Appends a line of a parsed head as it came, without the white space round the value.
     package static func field(_ line: FieldLine, of head: some FieldSection, into out: inout [UInt8]) {
         let bytes = head.bytes.span
+        let end = line.value.upperBound
+        let isPlain =
+            line.value.lowerBound == line.name.upperBound + 2 && end + 2 <= bytes.count
+            && bytes[line.name.upperBound] == 0x3A && bytes[line.name.upperBound + 1] == 0x20
+            && bytes[end] == 0x0D && bytes[end + 1] == 0x0A
+        if isPlain {
+            // Nearly every line is written the way we write it: one copy then.
+            out.append(copying: bytes.extracting(line.name.lowerBound..<(end + 2)))
+            return
+        }
         out.append(copying: bytes.extracting(line.name))
         out.append(literal: ": ")
         out.append(copying: bytes.extracting(line.value))

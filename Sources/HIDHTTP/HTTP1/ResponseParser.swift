@@ -114,7 +114,7 @@ package struct ResponseParser: Sendable {
     private mutating func readReason(
         _ bytes: Span<UInt8>, _ end: Int, _ head: inout ResponseHead
     ) -> ResponseFault? {
-        position = ByteClass.skip(ByteClass.value, in: bytes, from: position, to: end)
+        position = bytes.skipFieldValue(from: position, to: end)
         guard position < end else { return nil }
         switch bytes[position] {
         case 0x0D:
