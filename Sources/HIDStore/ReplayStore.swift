@@ -12,7 +12,7 @@ package struct ReplayKey: Hashable, Sendable {
 }
 
 /// One attempt to use a token.
-package struct ReplayUse: Sendable {
+package struct ReplayUse: Sendable, Equatable {
     package var key: ReplayKey
     /// What the token is used for; only an equal request may repeat it within the grace.
     package var fingerprint: UInt64

@@ -58,6 +58,11 @@ package enum HeadWriter {
         return true
     }
 
+    /// Appends a field with a value from anywhere; false, and nothing written, when it holds a control byte.
+    package static func field(_ name: StaticString, checking value: [UInt8], into out: inout [UInt8]) -> Bool {
+        field(name, checking: value.span, into: &out)
+    }
+
     /// Appends a field with a name and a value from anywhere; false, and nothing written, when either is malformed.
     package static func field(
         checkingName name: Span<UInt8>, value: Span<UInt8>, into out: inout [UInt8]

@@ -12,7 +12,8 @@ package final class UpstreamBudget: Sendable {
 /// The connections of one loop to one upstream. Confined to the loop.
 package final class UpstreamPool {
     private let loop: EventLoop
-    private let target: UpstreamTarget
+    package let target: UpstreamTarget
+    private var isRetired = false
     private let budget: UpstreamBudget
     private var connections: [ObjectIdentifier: UpstreamConnection] = [:]
     /// The most recently used last: it is the least likely to have been closed.
@@ -59,8 +60,10 @@ package final class UpstreamPool {
         }
     }
 
+    /// Takes a connection back. Whether it stays open.
     func becameIdle(_ connection: UpstreamConnection) {
         idle.append(connection)
+        if isRetired { loop.afterEvents { connection.close() } }
     }
 
     func closed(_ connection: UpstreamConnection) {
@@ -69,8 +72,9 @@ package final class UpstreamPool {
         idle.removeAll { $0 === connection }
     }
 
-    /// Closes what is idle; what is in use ends with its exchange.
-    package func closeIdle() {
+    /// Closes what is idle now; what is in use closes after its exchange.
+    package func retire() {
+        isRetired = true
         for connection in idle { connection.close() }
     }
 }

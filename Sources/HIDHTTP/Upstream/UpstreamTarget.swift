@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// Where an upstream is and how its connections behave.
-package struct UpstreamTarget: Sendable, Equatable {
+package struct UpstreamTarget: Sendable, Hashable {
     package var isTLS: Bool
     /// A name, an IPv4 address or an IPv6 address without brackets.
     package var host: String

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import HIDHTTP
+internal import HIDService
+
+/// Where the forwarding of one request stands.
+struct ForwardState {
+    /// Monotonic nanoseconds.
+    var start: UInt64
+    var headTime: UInt64?
+    var name: String
+    var isChunked: Bool
+    /// Held content has not all gone out.
+    var isHeldPending = false
+    /// The client's request is complete.
+    var isRequestComplete = false
+    /// Sent again already.
+    var wasRetried = false
+}
+
+/// The upstream's side of an exchange.
+extension ExchangeDriver: UpstreamHandler {
+    // MARK: - The request
+
+    func startForwarding(_ connection: ServerConnection) {
+        phase = .forwarding
+        let request = connection.request
+        let isComplete = held != nil && contentCount <= UInt64(plan.configuration.limits.signedBody)
+        let framing: BodyFraming = isComplete ? .length(contentCount) : request.framing
+        forward = ForwardState(
+            start: loop.now, name: plan.upstreams[exchange.route.upstream].name, isChunked: framing == .chunked)
+        forward?.isHeldPending = held != nil
+        guard connectUpstream(connection, framing: framing) else { return }
+        if held == nil, request.expectsContinue, request.framing != .none { connection.sendInterim(status: 100) }
+        sendHeld()
+    }
+
+    /// Takes a connection and writes the head. False when there is none: the client has its answer.
+    private func connectUpstream(_ connection: ServerConnection, framing: BodyFraming, fresh: Bool = false) -> Bool {
+        let request = connection.request
+        let pool = services.pool(exchange.route.upstream, of: plan)
+        do throws(UpstreamFault) {
+            let upstream = try pool.acquire(for: self, isHeadRequest: request.isMethod("HEAD"), fresh: fresh)
+            self.upstream = upstream
+            let head = ForwardedRequest(
+                request: request, path: scratch.path, query: exchange.query, route: exchange.route,
+                token: exchange.token, wasChecked: exchange.wasChecked, isVerified: exchange.isVerified,
+                requestID: requestID, peer: connection.peer, isBehindTrustedProxy: isBehindTrustedProxy,
+                authority: pool.target.authority, framing: framing)
+            upstream.write { head.write(into: &$0) }
+            return true
+        } catch {
+            fail(error, connection)
+            return false
+        }
+    }
+
+    /// Sends what was held, as far as the upstream takes it; the client waits until it is out.
+    private func sendHeld() {
+        guard forward?.isHeldPending == true, let held, let upstream, let connection else { return }
+        while !upstream.isBackedUp {
+            do throws(HeldContent.SpoolError) {
+                guard let piece = try held.next() else {
+                    forward?.isHeldPending = false
+                    self.held = nil
+                    if forward?.isRequestComplete == true { finishRequest() } else { connection.resumeContent() }
+                    return
+                }
+                write(piece.span, to: upstream)
+            } catch {
+                upstream.cancel()
+                self.upstream = nil
+                exchange.ended(by: .gateway(.spoolFailed), decision: .error)
+                respond(Answer(.error, .gateway(.spoolFailed), status: 503, retryAfter: 1), connection)
+                return
+            }
+        }
+        connection.pauseContent()
+    }
+
+    func sendContent(_ content: Span<UInt8>, _ connection: ServerConnection) {
+        guard let upstream else { return }
+        if forward?.isHeldPending == true {
+            // Cannot happen while the client is paused; kept in order all the same.
+            try? held?.append(content)
+            return
+        }
+        write(content, to: upstream)
+        if upstream.isBackedUp { connection.pauseContent() }
+    }
+
+    private func write(_ content: Span<UInt8>, to upstream: UpstreamConnection) {
+        let isChunked = forward?.isChunked == true
+        upstream.write { out in
+            if isChunked { HeadWriter.chunkHeader(content.count, into: &out) }
+            out.append(copying: content)
+            if isChunked { HeadWriter.chunkEnd(into: &out) }
+        }
+    }
+
+    func endContent() {
+        forward?.isRequestComplete = true
+        if forward?.isHeldPending != true { finishRequest() }
+    }
+
+    private func finishRequest() {
+        guard let upstream else { return }
+        if forward?.isChunked == true { upstream.write { HeadWriter.lastChunk(into: &$0) } }
+        upstream.endRequest()
+    }
+
+    func upstreamDrained() {
+        if forward?.isHeldPending == true { return sendHeld() }
+        connection?.resumeContent()
+    }
+
+    // MARK: - The answer
+
+    func upstreamHead(_ upstream: UpstreamConnection) {
+        guard let connection else { return }
+        let response = upstream.response
+        if response.status < 200 {
+            // 100 was ours to send; 103 is for the client.
+            if response.status == 103 {
+                connection.sendInterim(status: 103) { ForwardedResponse.write(response, into: &$0) }
+            }
+            return
+        }
+        if forward?.headTime == nil { forward?.headTime = loop.now }
+        upstreamStatus = response.status
+        status = response.status
+        connection.startResponse(status: response.status, framing: framing(response)) { out in
+            ForwardedResponse.write(response, into: &out)
+            _ = HeadWriter.field("X-Request-Id", checking: requestID, into: &out)
+        }
+    }
+
+    private func framing(_ response: ResponseHead) -> ResponseFraming {
+        switch response.framing {
+        case .none: .none(announcing: ForwardedResponse.announcedLength(response))
+        case .length(let length): .length(length)
+        case .chunked, .untilClose: .unknown
+        }
+    }
+
+    func upstreamContent(_ upstream: UpstreamConnection, _ content: Span<UInt8>) {
+        guard let connection else { return }
+        connection.writeContent(content)
+        if connection.isBackedUp { upstream.pause() }
+    }
+
+    func upstreamEnded() {
+        upstream = nil
+        connection?.endResponse()
+    }
+
+    func upstreamFailed(_ fault: UpstreamFault) {
+        let failed = upstream
+        upstream = nil
+        guard let connection else { return }
+        if let failed, canRetry(fault, failed, connection) {
+            forward?.wasRetried = true
+            services.shared.metrics.upstreamRetries.add(shard: loop.index)
+            guard connectUpstream(connection, framing: connection.request.framing, fresh: true) else { return }
+            return finishRequest()
+        }
+        fail(fault, connection)
+    }
+
+    /// A safe request without content, once, on a reused connection that died before it said a word (RFC 9110 9.2.2).
+    private func canRetry(
+        _ fault: UpstreamFault, _ failed: UpstreamConnection, _ connection: ServerConnection
+    ) -> Bool {
+        let request = connection.request
+        let isSafe = request.isMethod("GET") || request.isMethod("HEAD") || request.isMethod("OPTIONS")
+        return fault == .closed && failed.isReused && !failed.hasAnswered && forward?.wasRetried == false && isSafe
+            && (request.framing == .none || request.framing == .length(0)) && status == 0
+    }
+
+    private func fail(_ fault: UpstreamFault, _ connection: ServerConnection) {
+        exchange.ended(by: .upstream(fault), decision: .error)
+        guard status == 0 else {
+            end = .upstreamAbort
+            record(connection)
+            phase = .idle
+            forward = nil
+            return connection.abort()
+        }
+        let retryAfter = fault.status == 503 ? 1 : nil
+        respond(Answer(.error, .upstream(fault), status: fault.status, retryAfter: retryAfter), connection)
+    }
+}

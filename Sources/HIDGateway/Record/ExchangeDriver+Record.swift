@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import HIDHTTP
+internal import HIDService
+internal import HIDStore
+internal import HIDVerifier
+
+/// The end of an exchange: one line, one set of counters, one touch of its session, whatever the way out.
+extension ExchangeDriver {
+    func record(_ connection: ServerConnection) {
+        guard !isRecorded else { return }
+        isRecorded = true
+        var record = ExchangeRecord()
+        fill(&record, from: connection)
+        if let token = exchange.token {
+            record.hid = token.hid
+            record.verdict = token.verdict.rawValue
+            record.session = touchSession(token.hid)
+        }
+        services.shared.metrics.count(record, shard: loop.index)
+        guard let log = services.shared.accessLog else { return }
+        record.write(to: &services.line)
+        log.write(services.line.bytes)
+    }
+
+    private func fill(_ record: inout ExchangeRecord, from connection: ServerConnection) {
+        let request = connection.request
+        let now = MonotonicClock.now()
+        record.time = loop.wall
+        record.requestID = requestID
+        record.supportCode = supportCode
+        record.client = client
+        record.listener = listener
+        record.method = request.bytes[request.method]
+        record.minorVersion = request.minorVersion
+        record.host = request.host.map { request.bytes[$0] } ?? []
+        record.path = scratch.path
+        record.route = exchange.route.name
+        record.match = exchange.match.kind
+        record.mode = exchange.route.mode
+        record.isCritical = exchange.route.isCritical
+        record.decision = exchange.decision
+        record.reason = exchange.reason
+        record.status = status
+        record.upstream = forward?.name
+        record.upstreamStatus = upstreamStatus
+        record.bytesIn = connection.bytesIn
+        record.bytesOut = connection.bytesOut
+        record.totalTime = now &- connection.requestStart
+        record.verifyTime = verifyTime
+        record.upstreamTime = forward.map { ($0.headTime ?? now) &- $0.start }
+        record.end = end
+    }
+
+    private func touchSession(_ hid: [UInt8]) -> String? {
+        let outcome: SessionOutcome
+        switch exchange.decision {
+        case .pass: outcome = .passed
+        case .block: outcome = .blocked
+        case .wouldBlock: outcome = .wouldBlock
+        // Not judged, or judged and lost on the way: counted as what the checks said.
+        case .reject, .error: outcome = exchange.isVerified ? .passed : .blocked
+        }
+        return services.shared.sessions.touch(
+            hid: hid, address: { client.description }, outcome: outcome, now: loop.wall)
+    }
+}
