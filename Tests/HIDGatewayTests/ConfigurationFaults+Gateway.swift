@@ -392,53 +392,5 @@ extension ConfigurationFault {
                                          ^
 
                 """#),
-        ConfigurationFault(
-            "an upstream with a user name",
-            gateway: #"""
-                version: 1
-                listeners: [{ address: 127.0.0.1:8080 }]
-                upstreams: { api: { url: "http://me@127.0.0.1:9000" } }
-                issuers: [{ issuer: i, audience: [a], jwks: { url: "https://i.example/jwks" } }]
-                defaults: { upstream: api }
-
-                """#,
-            expected: #"""
-                gateway.yaml:3:26: error: URL 'http://me@127.0.0.1:9000' must not hold a user name
-                upstreams: { api: { url: "http://me@127.0.0.1:9000" } }
-                                         ^
-
-                """#),
-        ConfigurationFault(
-            "an upstream on port 0",
-            gateway: #"""
-                version: 1
-                listeners: [{ address: 127.0.0.1:8080 }]
-                upstreams: { api: { url: "http://127.0.0.1:0" } }
-                issuers: [{ issuer: i, audience: [a], jwks: { url: "https://i.example/jwks" } }]
-                defaults: { upstream: api }
-
-                """#,
-            expected: #"""
-                gateway.yaml:3:26: error: URL 'http://127.0.0.1:0' needs a port from 1 to 65535
-                upstreams: { api: { url: "http://127.0.0.1:0" } }
-                                         ^
-
-                """#),
-        ConfigurationFault(
-            "an upstream with tls but http",
-            gateway: #"""
-                version: 1
-                listeners: [{ address: 127.0.0.1:8080 }]
-                upstreams: { api: { url: "http://127.0.0.1:9000", tls: { verify: true } } }
-                issuers: [{ issuer: i, audience: [a], jwks: { url: "https://i.example/jwks" } }]
-                defaults: { upstream: api }
-
-                """#,
-            expected: #"""
-                gateway.yaml:3:51: error: 'tls' needs an https URL
-                upstreams: { api: { url: "http://127.0.0.1:9000", tls: { verify: true } } }
-                                                                  ^
-
-                """#),
     ]
 }

@@ -4,6 +4,108 @@ extension ConfigurationFault {
     /// Faults of gateway.yaml.
     static let gateway3: [ConfigurationFault] = [
         ConfigurationFault(
+            "a session grouping of a later version",
+            gateway: #"""
+                version: 1
+                listeners: [{ address: 127.0.0.1:8080 }]
+                upstreams: { api: { url: "http://127.0.0.1:9000" } }
+                issuers: [{ issuer: i, audience: [a], jwks: { url: "https://i.example/jwks" } }]
+                defaults: { upstream: api }
+                sessions: { group_by: [ip] }
+
+                """#,
+            expected: #"""
+                gateway.yaml:6:23: error: 'group_by' other than ["header X-HID-Token -> jwt -> jwt_payload -> property hid"] is not available in this version
+                sessions: { group_by: [ip] }
+                                      ^
+
+                """#),
+        ConfigurationFault(
+            "a store of a later version",
+            gateway: #"""
+                version: 1
+                listeners: [{ address: 127.0.0.1:8080 }]
+                upstreams: { api: { url: "http://127.0.0.1:9000" } }
+                issuers: [{ issuer: i, audience: [a], jwks: { url: "https://i.example/jwks" } }]
+                defaults: { upstream: api }
+                store: { kind: sqlite, path: /var/lib/x.db }
+
+                """#,
+            expected: #"""
+                gateway.yaml:6:16: error: store kind 'sqlite' is not available in this version
+                store: { kind: sqlite, path: /var/lib/x.db }
+                               ^
+
+                """#),
+        ConfigurationFault(
+            "an unknown store",
+            gateway: #"""
+                version: 1
+                listeners: [{ address: 127.0.0.1:8080 }]
+                upstreams: { api: { url: "http://127.0.0.1:9000" } }
+                issuers: [{ issuer: i, audience: [a], jwks: { url: "https://i.example/jwks" } }]
+                defaults: { upstream: api }
+                store: { kind: redsi }
+
+                """#,
+            expected: #"""
+                gateway.yaml:6:16: error: 'kind' must be memory, sqlite or redis, not 'redsi', did you mean 'redis'?
+                store: { kind: redsi }
+                               ^
+
+                """#),
+        ConfigurationFault(
+            "a memory store with a path",
+            gateway: #"""
+                version: 1
+                listeners: [{ address: 127.0.0.1:8080 }]
+                upstreams: { api: { url: "http://127.0.0.1:9000" } }
+                issuers: [{ issuer: i, audience: [a], jwks: { url: "https://i.example/jwks" } }]
+                defaults: { upstream: api }
+                store: { kind: memory, path: /x }
+
+                """#,
+            expected: #"""
+                gateway.yaml:6:24: error: 'path' is not available in this version
+                store: { kind: memory, path: /x }
+                                       ^
+
+                """#),
+        ConfigurationFault(
+            "an open admin address without token",
+            gateway: #"""
+                version: 1
+                listeners: [{ address: 127.0.0.1:8080 }]
+                upstreams: { api: { url: "http://127.0.0.1:9000" } }
+                issuers: [{ issuer: i, audience: [a], jwks: { url: "https://i.example/jwks" } }]
+                defaults: { upstream: api }
+                admin: { address: 0.0.0.0:8701 }
+
+                """#,
+            expected: #"""
+                gateway.yaml:6:19: error: an admin address that is not loopback needs 'token_file'
+                admin: { address: 0.0.0.0:8701 }
+                                  ^
+
+                """#),
+        ConfigurationFault(
+            "an admin address that is a listener",
+            gateway: #"""
+                version: 1
+                listeners: [{ address: 127.0.0.1:8080 }]
+                upstreams: { api: { url: "http://127.0.0.1:9000" } }
+                issuers: [{ issuer: i, audience: [a], jwks: { url: "https://i.example/jwks" } }]
+                defaults: { upstream: api }
+                admin: { address: "127.0.0.1:8080" }
+
+                """#,
+            expected: #"""
+                gateway.yaml:6:19: error: the admin address is also the address of a listener
+                admin: { address: "127.0.0.1:8080" }
+                                  ^
+
+                """#),
+        ConfigurationFault(
             "an admin token file that is not there",
             gateway: #"""
                 version: 1

@@ -4,6 +4,88 @@ extension ConfigurationFault {
     /// Faults of rule files.
     static let rules2: [ConfigurationFault] = [
         ConfigurationFault(
+            "rule keys of later versions",
+            gateway: #"""
+                version: 1
+                listeners: [{ address: 127.0.0.1:8080 }]
+                upstreams: { api: { url: "http://127.0.0.1:9000" } }
+                issuers: [{ issuer: i, audience: [a], jwks: { url: "https://i.example/jwks" } }]
+                defaults: { upstream: api }
+                rules: [r.yaml]
+
+                """#,
+            rules: #"""
+                routes:
+                  - name: login
+                    match: { path: /login }
+                    critical: true
+                    rollout: { percent: 10 }
+                    limits: [{ count: requests }]
+
+                """#,
+            expected: #"""
+                r.yaml:5:5: error: 'rollout' is not available in this version
+                    rollout: { percent: 10 }
+                    ^
+                r.yaml:6:5: error: 'limits' is not available in this version
+                    limits: [{ count: requests }]
+                    ^
+
+                """#),
+        ConfigurationFault(
+            "unknown verdict words",
+            gateway: #"""
+                version: 1
+                listeners: [{ address: 127.0.0.1:8080 }]
+                upstreams: { api: { url: "http://127.0.0.1:9000" } }
+                issuers: [{ issuer: i, audience: [a], jwks: { url: "https://i.example/jwks" } }]
+                defaults: { upstream: api }
+                rules: [r.yaml]
+
+                """#,
+            rules: #"""
+                routes:
+                  - name: login
+                    match: { path: /login }
+                    critical: true
+                    verdicts: { human: pas, robot: block }
+
+                """#,
+            expected: #"""
+                r.yaml:5:24: error: 'human' must be pass or block, not 'pas', did you mean 'pass'?
+                    verdicts: { human: pas, robot: block }
+                                       ^
+                r.yaml:5:29: error: unknown key 'robot', did you mean 'bot'?
+                    verdicts: { human: pas, robot: block }
+                                            ^
+
+                """#),
+        ConfigurationFault(
+            "a grace that is none",
+            gateway: #"""
+                version: 1
+                listeners: [{ address: 127.0.0.1:8080 }]
+                upstreams: { api: { url: "http://127.0.0.1:9000" } }
+                issuers: [{ issuer: i, audience: [a], jwks: { url: "https://i.example/jwks" } }]
+                defaults: { upstream: api }
+                rules: [r.yaml]
+
+                """#,
+            rules: #"""
+                routes:
+                  - name: login
+                    match: { path: /login }
+                    critical: true
+                    replay: once_with_grace
+
+                """#,
+            expected: #"""
+                r.yaml:5:13: error: 'replay' must be once, off or once_with_grace and a duration, as in 'once_with_grace 3s', not 'once_with_grace'
+                    replay: once_with_grace
+                            ^
+
+                """#),
+        ConfigurationFault(
             "a grace that is too long",
             gateway: #"""
                 version: 1
