@@ -142,7 +142,11 @@ final class ConfigurationDecoder {
         do throws(SystemFault) {
             names = try FileSystem.names(in: folder.isEmpty ? "." : folder)
         } catch {
-            pattern.error("cannot read \(folder.quoted): \(error)")
+            if error.code == SystemFault.notFound {
+                pattern.warning("no file matches \(text.quoted)")
+            } else {
+                pattern.error("cannot read \(folder.quoted): \(error)")
+            }
             return []
         }
         let found = names.filter { FileSystem.matches($0, pattern: name) }

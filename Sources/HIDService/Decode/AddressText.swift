@@ -10,6 +10,10 @@ package enum AddressText: Sendable, Hashable {
     /// Why a text is no address; a clause for a message.
     package struct Fault: Error, Sendable, Equatable {
         package var message: String
+
+        package init(message: String) {
+            self.message = message
+        }
     }
 
     package init(parsing text: String) throws(Fault) {

@@ -4,7 +4,11 @@ extension ConfigurationValue {
     /// Text that is not empty and holds no control characters.
     package func string() -> String? {
         guard let text = scalar("text") else { return nil }
-        guard !text.isEmpty, !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
+        guard !text.isEmpty else {
+            error("\(name.quoted) must not be empty")
+            return nil
+        }
+        guard !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
         else {
             mustBe("text without control characters")
             return nil

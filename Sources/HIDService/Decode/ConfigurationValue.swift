@@ -28,8 +28,11 @@ package struct ConfigurationValue {
 
     /// Reports `'name' must be ..., not ...`.
     package func mustBe(_ what: String) {
-        error("\(name.quoted) must be \(what), not \(node.shown)")
+        error("\(shownName) must be \(what), not \(node.shown)")
     }
+
+    /// The root of a file has no name.
+    private var shownName: String { name.isEmpty ? "the file" : name.quoted }
 
     /// The text of a scalar, whatever its style.
     package func scalar(_ what: String) -> String? {
@@ -75,7 +78,7 @@ package struct ConfigurationValue {
     }
 
     private func reportNull() -> Bool {
-        if node.isNull { error("\(name.quoted) has no value") }
+        if node.isNull { error("\(shownName) has no value") }
         return node.isNull
     }
 }

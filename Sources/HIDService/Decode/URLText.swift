@@ -14,6 +14,10 @@ package struct URLText: Sendable, Hashable {
     /// Why a text is no URL; a clause for a message.
     package struct Fault: Error, Sendable, Equatable {
         package var message: String
+
+        package init(message: String) {
+            self.message = message
+        }
     }
 
     package init(parsing text: String) throws(Fault) {

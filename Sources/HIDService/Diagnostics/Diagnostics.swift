@@ -49,7 +49,7 @@ package struct Diagnostics: Sendable, Equatable {
         }
     }
 
-    /// Every fault as `file:line:column: error: message`, its source line and a caret line.
+    /// Every fault as `file:line:column: error: message`, its source line and a caret line; an empty line is not shown.
     package var rendered: String {
         sorted.map(render).joined()
     }
@@ -59,6 +59,7 @@ package struct Diagnostics: Sendable, Equatable {
         var text = "\(mark): \(diagnostic.severity.rawValue): \(diagnostic.message)\n"
         guard let lines = sources[mark.file], lines.indices.contains(mark.line - 1) else { return text }
         let line = lines[mark.line - 1].unicodeScalars
+        guard !line.isEmpty else { return text }
         text += printable(line) + "\n" + caretIndent(line.prefix(mark.column - 1)) + "^\n"
         return text
     }

@@ -11,7 +11,7 @@ package struct TimestampWriter: Sendable {
     /// `2026-03-01T12:30:00.250Z`; years outside 0...9999 are cut to four digits.
     package mutating func append(millisecondsSince1970 time: Int64, to bytes: inout [UInt8]) {
         let milliseconds = ((time % 1000) + 1000) % 1000
-        let second = (time - milliseconds) / 1000
+        let second = time / 1000 - (time % 1000 < 0 ? 1 : 0)
         if second != self.second {
             self.second = second
             prefix.removeAll(keepingCapacity: true)

@@ -3,6 +3,9 @@ import Glibc
 
 /// A failed system call.
 package struct SystemFault: Error, Sendable, Equatable, CustomStringConvertible {
+    /// ENOENT.
+    package static let notFound = ENOENT
+
     package var code: Int32
 
     package init(code: Int32) {

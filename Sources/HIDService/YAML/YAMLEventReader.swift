@@ -105,6 +105,10 @@ struct YAMLSyntaxFault: Error {
         if let context = unsafe parser.pointee.context {
             message += unsafe " \(String(cString: context))"
         }
+        if message.hasSuffix("while scanning a simple key") {
+            // Found out on the next line; the place of the key helps more.
+            return YAMLSyntaxFault(message: message, mark: unsafe mark(parser.pointee.context_mark))
+        }
         guard unsafe parser.pointee.error == YAML_READER_ERROR else {
             return YAMLSyntaxFault(message: message, mark: unsafe mark(parser.pointee.problem_mark))
         }
