@@ -118,6 +118,8 @@ package final class ServerConnection: EventHandler, Flushable {
 
     /// Lets the handler answer a request that cannot go on; nothing more of it is read.
     private func refuse(_ failure: RequestFailure) {
+        // Of a head that was not complete nothing may be used: its ranges may point nowhere.
+        if requestPhase == .head { request.reset() }
         requestPhase = .complete
         exchangeActive = true
         closesAfterResponse = true
