@@ -2,9 +2,9 @@
 
 /// The widest reading of a path: what a careless upstream could take it for.
 ///
-/// Never forwarded and never the reason of a refusal; a rule that only this key hits demands the token. Three steps of a
-/// reader can also hide a segment from a rule (a look-alike that becomes a slash, a trimmed `..`, a cut parameter), so
-/// that each can be left out: see ``Reading``. The storage is reused.
+/// Never forwarded and never the reason of a refusal; a rule that only this key hits demands the token. Some steps
+/// of a reader can also hide a segment from a rule (a look-alike that becomes a slash, a trimmed `..`, a cut parameter),
+/// so that each can be left out: see ``Reading``. The storage is reused.
 package struct PathFold: Sendable {
     /// The steps that not every upstream takes.
     package struct Reading: OptionSet, Sendable {
@@ -16,18 +16,21 @@ package struct PathFold: Sendable {
 
         /// Compatibility characters and overlong sequences become ASCII (Unicode NFKC, best-fit tables).
         package static let lookalikes = Reading(rawValue: 1)
-        /// Dots and spaces around a segment, stream names and session segments are dropped (Windows, IIS).
+        /// Dots and spaces behind a segment, stream names and session segments are dropped (Windows, IIS).
         package static let trimming = Reading(rawValue: 2)
         /// Parameters are dropped, the path ends at `?` or `#` (Tomcat, second parsers).
         package static let delimiters = Reading(rawValue: 4)
 
-        package static let widest: Reading = [.lookalikes, .trimming, .delimiters]
+        /// Spaces before a segment are dropped.
+        package static let leading = Reading(rawValue: 8)
+        /// Dot-segments that other steps bring about are resolved, segments that they empty are dropped.
+        package static let dots = Reading(rawValue: 16)
+
+        package static let widest = Reading(rawValue: 31)
 
         /// The readings to try after the widest one, fewest steps left out first.
-        static let narrower: [Reading] = [
-            [.trimming, .delimiters], [.lookalikes, .delimiters], [.lookalikes, .trimming],
-            [.delimiters], [.trimming], [.lookalikes], [],
-        ]
+        static let narrower = (0..<widest.rawValue)
+            .sorted { ($1.nonzeroBitCount, $1) < ($0.nonzeroBitCount, $0) }.map(Reading.init(rawValue:))
     }
 
     /// The folded path of the last call: `/`, or segments without a final slash.
@@ -52,7 +55,7 @@ package struct PathFold: Sendable {
             guard isDecoded || isMapped else { break }
         }
         simplify(reading)
-        writeSegments(trimming: reading.contains(.trimming))
+        writeSegments(reading)
         return effects
     }
 
@@ -151,11 +154,11 @@ package struct PathFold: Sendable {
                 read += 1
                 continue
             }
-            if replacing, let replacement = Lookalike.replacement(of: scalar), replacement.utf8CodeUnitCount <= length {
-                for octet in replacement.description.utf8 { put(octet, at: &written) }
-                isChanged = true
-            } else if replacing, let octet = Lookalike.ascii(of: scalar) {
+            if replacing, let octet = Lookalike.ascii(of: scalar) {
                 put(octet, at: &written)
+                isChanged = true
+            } else if replacing, let text = Lookalike.text(of: scalar), text.count <= length {
+                for octet in text { put(octet, at: &written) }
                 isChanged = true
             } else if length == 2, scalar >= 0x80 {
                 putSequence(Lookalike.lowercased(scalar), at: &written)
@@ -215,7 +218,7 @@ package struct PathFold: Sendable {
         work.removeLast(work.count - written)
     }
 
-    private mutating func writeSegments(trimming: Bool) {
+    private mutating func writeSegments(_ reading: Reading) {
         key.removeAll(keepingCapacity: true)
         key.append(ASCII.slash)
         writer = SegmentWriter()
@@ -223,38 +226,48 @@ package struct PathFold: Sendable {
         while start < work.count {
             var end = start
             while end < work.count, work[end] != ASCII.slash { end += 1 }
-            writeSegment(start..<end, trimming: trimming)
-            writer.close(&key, isLast: false)
+            if start < end { writeSegment(start..<end, reading) }
             start = end + 1
         }
         if key.count > 1, key.last == ASCII.slash { key.removeLast() }
     }
 
-    private mutating func writeSegment(_ segment: Range<Int>, trimming: Bool) {
-        guard !segment.isEmpty else { return }
-        let kept = trimmed(segment)
-        if kept != segment {
-            effects.insert(.trimming)
+    private mutating func writeSegment(_ segment: Range<Int>, _ reading: Reading) {
+        var kept = segment
+        while kept.lowerBound < kept.upperBound, isBlank(work[kept.lowerBound]) {
+            kept = (kept.lowerBound + 1)..<kept.upperBound
         }
-        for index in trimming ? kept : segment { key.append(work[index]) }
+        if kept != segment {
+            effects.insert(.leading)
+            if !reading.contains(.leading) { kept = segment }
+        }
+        let trimmed = trimmed(kept)
+        if trimmed != kept {
+            effects.insert(.trimming)
+            if reading.contains(.trimming) { kept = trimmed }
+        }
+        let isHidden = kept.isEmpty || isDots(kept)
+        if isHidden { effects.insert(.dots) }
+        let resolves = reading.contains(.dots)
+        for index in kept.isEmpty && !resolves ? segment : kept { key.append(work[index]) }
+        writer.close(&key, isLast: false, resolvesDots: resolves)
     }
 
-    /// What a trimming upstream keeps of a segment; `.` and `..` are kept.
+    private func isDots(_ segment: Range<Int>) -> Bool {
+        segment.count <= 2 && segment.allSatisfy { work[$0] == ASCII.dot }
+    }
+
+    /// What an upstream that trims the end keeps of a segment; `.` and `..` are kept.
     private func trimmed(_ segment: Range<Int>) -> Range<Int> {
-        var start = segment.lowerBound
-        var end = segment.upperBound
+        let start = segment.lowerBound
         if isSession(segment) { return start..<start }
-        if let colon = streamName(in: segment) { end = colon }
-        while start < end, isBlank(work[start]) { start += 1 }
-        var last = end
+        var last = streamName(in: segment) ?? segment.upperBound
         while last > start, isBlank(work[last - 1]) { last -= 1 }
         let dots = leadingDots(start..<last)
         if dots == 1 || dots == 2, start + dots == last { return start..<last }
         while last > start, isBlank(work[last - 1]) || work[last - 1] == ASCII.dot { last -= 1 }
         // `.. .` is `..` for whoever trims one dot and one space after the other.
-        if last == start, dots == 2 { return start..<(start + 2) }
-        end = last
-        return start..<end
+        return last == start && dots == 2 ? start..<(start + 2) : start..<last
     }
 
     /// A space, or the plus sign that a form decoder takes for one.
