@@ -4,25 +4,24 @@
 ///
 /// Only the characters that matter for names and separators of paths; nothing here changes a path that is forwarded.
 enum Lookalike {
-    /// The ASCII character that another one may become.
-    static func ascii(of scalar: UInt32) -> UInt8? {
+    /// The ASCII character that overlong sequences, full-width forms and mathematical letters stand for.
+    static func compatible(_ scalar: UInt32) -> UInt8? {
         switch scalar {
-        case 0..<0x80: UInt8(truncatingIfNeeded: scalar)  // an overlong sequence
-        case 0xFF01...0xFF5E: UInt8(truncatingIfNeeded: scalar - 0xFEE0)  // full width
-        case 0x1D400...0x1D6A3: 0x61 + UInt8(truncatingIfNeeded: (scalar - 0x1D400) % 26)  // mathematical letters
+        case 0..<0x80: UInt8(truncatingIfNeeded: scalar)
+        case 0xFF01...0xFF5E: UInt8(truncatingIfNeeded: scalar - 0xFEE0)
+        case 0x1D400...0x1D6A3: 0x61 + UInt8(truncatingIfNeeded: (scalar - 0x1D400) % 26)
         case 0x1D7CE...0x1D7FF: 0x30 + UInt8(truncatingIfNeeded: (scalar - 0x1D7CE) % 10)
-        default: lookalike(scalar)
+        default: nil
         }
     }
 
-    /// The text that one character may become, never longer than its own UTF-8; empty when it is ignored.
-    static func text(of scalar: UInt32) -> [UInt8]? {
+    /// Whether a character is invisible and dropped by some.
+    static func isIgnorable(_ scalar: UInt32) -> Bool {
         switch scalar {
         case 0x80...0x9F, 0xAD, 0x34F, 0x61C, 0x180B...0x180E, 0x200B...0x200F, 0x202A...0x202E, 0x2060...0x206F,
             0xFE00...0xFE0F, 0xFEFF, 0xE0000...0xE0FFF:
-            []
-        case 0xDF, 0x1E9E: [0x73, 0x73]
-        default: LookalikeTable.texts[scalar]
+            true
+        default: false
         }
     }
 
@@ -38,7 +37,7 @@ enum Lookalike {
     }
 
     /// Characters that only look or sort like ASCII, or change into it with their case.
-    private static func lookalike(_ scalar: UInt32) -> UInt8? {
+    static func bestFit(_ scalar: UInt32) -> UInt8? {
         switch scalar {
         case 0x2044, 0x2215, 0x29F8: ASCII.slash
         case 0x2216, 0x29F5, 0x29F9: ASCII.backslash

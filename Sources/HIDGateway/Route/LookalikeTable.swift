@@ -20,6 +20,7 @@ enum LookalikeTable {
                 texts[first + offset] = [octet &+ UInt8(truncatingIfNeeded: offset)]
             }
         }
+        for scalar: UInt32 in [0xDF, 0x1E9E] { texts[scalar] = [0x73, 0x73] }  // the sharp s, in upper case
         return texts
     }()
 

@@ -53,7 +53,8 @@ package final class RouteTable: Sendable {
     static let anyHost = 0
     /// All critical rules, as if they had no host.
     static let everyHost = 1
-    /// Octets that may be folded for one request: all readings of a path of 1 KiB, four of the longest one.
+    /// Octets that may be folded for one request, with 256 more for each reading: some 100 of a short path, 3 of the
+    /// longest one.
     private static let readingBudget = 32 << 10
 
     let entries: [Entry]
@@ -149,11 +150,11 @@ package final class RouteTable: Sendable {
         var effects = fold.fold(path)
         visitNames(fold.key, host: host, known: known, path: path, &search)
         guard !effects.isEmpty else { return }
-        var budget = Self.readingBudget - path.count
+        var budget = Self.readingBudget
         for reading in PathFold.Reading.narrower {
             guard !search.hasHit else { return }
             guard PathFold.Reading.widest.subtracting(reading).isSubset(of: effects) else { continue }
-            budget -= path.count
+            budget -= path.count + 256
             guard budget >= 0 else { return search.giveUp(at: firstCritical) }
             effects.formUnion(fold.fold(path, reading: reading))
             visitNames(fold.key, host: host, known: known, path: path, &search)
