@@ -15,6 +15,14 @@ enum Lookalike {
         }
     }
 
+    /// Whether a change of case makes ASCII letters of a character; that hides nothing, so every reading does it.
+    static func changesIntoLetters(_ scalar: UInt32) -> Bool {
+        switch scalar {
+        case 0xDF, 0x130, 0x131, 0x17F, 0x1E9E, 0x212A, 0xFB00...0xFB06: true
+        default: false
+        }
+    }
+
     /// Whether a character is invisible and dropped by some.
     static func isIgnorable(_ scalar: UInt32) -> Bool {
         switch scalar {
@@ -36,15 +44,14 @@ enum Lookalike {
         }
     }
 
-    /// Characters that only look or sort like ASCII, or change into it with their case.
+    /// What characters become that only look like ASCII.
     static func bestFit(_ scalar: UInt32) -> UInt8? {
         switch scalar {
         case 0x2044, 0x2215, 0x29F8: ASCII.slash
         case 0x2216, 0x29F5, 0x29F9: ASCII.backslash
         case 0x3002, 0xFF61: ASCII.dot
-        case 0x1680, 0x2028, 0x2029: ASCII.space
+        case 0xA0, 0x1680, 0x2000...0x200A, 0x2028, 0x2029, 0x202F, 0x205F, 0x3000: ASCII.space
         case 0x2010...0x2015, 0x2212: 0x2D
-        case 0x130, 0x131: 0x69
         default: nil
         }
     }

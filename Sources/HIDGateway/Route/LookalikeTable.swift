@@ -20,7 +20,9 @@ enum LookalikeTable {
                 texts[first + offset] = [octet &+ UInt8(truncatingIfNeeded: offset)]
             }
         }
-        for scalar: UInt32 in [0xDF, 0x1E9E] { texts[scalar] = [0x73, 0x73] }  // the sharp s, in upper case
+        // Special casing: the sharp s in upper case, the Turkish letters i.
+        for scalar: UInt32 in [0xDF, 0x1E9E] { texts[scalar] = [0x73, 0x73] }
+        for scalar: UInt32 in [0x130, 0x131] { texts[scalar] = [0x69] }
         return texts
     }()
 

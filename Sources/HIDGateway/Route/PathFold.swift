@@ -26,7 +26,7 @@ package struct PathFold: Sendable {
         /// Dot-segments that other steps bring about are resolved, segments that they empty are dropped.
         package static let dots = Reading(rawValue: 16)
 
-        /// Characters that only look like ASCII become it, ignorable ones are dropped (best-fit tables).
+        /// Characters that only look like ASCII become it, all white space is trimmed, ignorable characters are dropped.
         package static let bestFit = Reading(rawValue: 32)
 
         /// Names of NTFS streams and session segments are dropped (IIS).
@@ -201,18 +201,20 @@ package struct PathFold: Sendable {
 
     /// Writes what a character becomes, which is never longer; false when it stays.
     private mutating func replace(_ scalar: UInt32, length: Int, _ reading: Reading, at written: inout Int) -> Bool {
-        if let octet = Lookalike.compatible(scalar) {
+        if Lookalike.changesIntoLetters(scalar), let text = LookalikeTable.texts[scalar] {
+            for octet in text { put(octet, at: &written) }
+        } else if let octet = Lookalike.compatible(scalar) {
             effects.insert(.lookalikes)
             guard reading.contains(.lookalikes) else { return false }
+            put(octet, at: &written)
+        } else if let octet = Lookalike.bestFit(scalar) {
+            effects.insert(.bestFit)
+            guard reading.contains(.bestFit) else { return false }
             put(octet, at: &written)
         } else if let text = LookalikeTable.texts[scalar], text.count <= length {
             effects.insert(.lookalikes)
             guard reading.contains(.lookalikes) else { return false }
             for octet in text { put(octet, at: &written) }
-        } else if let octet = Lookalike.bestFit(scalar) {
-            effects.insert(.bestFit)
-            guard reading.contains(.bestFit) else { return false }
-            put(octet, at: &written)
         } else if Lookalike.isIgnorable(scalar) {
             effects.insert(.bestFit)
             return reading.contains(.bestFit)
