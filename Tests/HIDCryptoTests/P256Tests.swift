@@ -4,7 +4,7 @@ import HIDTesting
 import Testing
 
 @Suite struct P256Tests {
-    private let digest = SHA256.digest(Array("message".utf8).span)
+    private let digest = SHA256.digest(Array("message".utf8))
 
     /// n and n-1 as 32 octets.
     private let order = Vectors.hex("ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551")
@@ -15,30 +15,30 @@ import Testing
         let other = try P256PrivateKey()
         let verifier = try P256Verifier()
         for _ in 0..<50 {
-            let raw = try key.sign(digest: digest.span)
-            #expect(key.publicKey.verify(digest: digest.span, signature: raw.span))
-            #expect(!other.publicKey.verify(digest: digest.span, signature: raw.span))
-            #expect(verifier.verify(digest: digest.span, signature: raw.span, point: key.publicKey.point.span) == .valid)
-            let wrong = verifier.verify(digest: digest.span, signature: raw.span, point: other.publicKey.point.span)
+            let raw = try key.sign(digest: digest)
+            #expect(key.publicKey.verify(digest: digest, signature: raw))
+            #expect(!other.publicKey.verify(digest: digest, signature: raw))
+            #expect(verifier.verify(digest: digest, signature: raw, point: key.publicKey.point) == .valid)
+            let wrong = verifier.verify(digest: digest, signature: raw, point: other.publicKey.point)
             #expect(wrong == .invalid)
-            let der = try key.signDER(digest: digest.span)
-            let converted = try ECDSASignature.parseDER(der.span)
-            #expect(key.publicKey.verify(digest: digest.span, signature: converted.span))
+            let der = try key.signDER(digest: digest)
+            let converted = try ECDSASignature.parseDER(der)
+            #expect(key.publicKey.verify(digest: digest, signature: converted))
         }
     }
 
     @Test func `every flipped bit of a signature or digest is noticed`() throws {
         let key = try P256PrivateKey()
-        let raw = try key.sign(digest: digest.span)
+        let raw = try key.sign(digest: digest)
         for bit in 0..<512 {
             var flipped = raw
             flipped[bit / 8] ^= 1 << (bit % 8)
-            #expect(!key.publicKey.verify(digest: digest.span, signature: flipped.span))
+            #expect(!key.publicKey.verify(digest: digest, signature: flipped))
         }
         for bit in 0..<256 {
             var flipped = digest
             flipped[bit / 8] ^= 1 << (bit % 8)
-            #expect(!key.publicKey.verify(digest: flipped.span, signature: raw.span))
+            #expect(!key.publicKey.verify(digest: flipped, signature: raw))
         }
     }
 
@@ -51,8 +51,8 @@ import Testing
         for (r, isGoodR) in values {
             for (s, isGoodS) in values {
                 let raw = r + s
-                #expect(ECDSASignature.fault(ofRaw: raw.span) == (isGoodR && isGoodS ? nil : .range))
-                #expect(!key.publicKey.verify(digest: digest.span, signature: raw.span))
+                #expect(ECDSASignature.fault(ofRaw: raw) == (isGoodR && isGoodS ? nil : .range))
+                #expect(!key.publicKey.verify(digest: digest, signature: raw))
             }
         }
     }
@@ -60,8 +60,8 @@ import Testing
     @Test(arguments: [0, 1, 63, 65, 96, 128])
     func `a signature of another length is a length fault`(_ count: Int) throws {
         let raw = [UInt8](repeating: 1, count: count)
-        #expect(ECDSASignature.fault(ofRaw: raw.span) == .length)
-        #expect(try !P256PrivateKey().publicKey.verify(digest: digest.span, signature: raw.span))
+        #expect(ECDSASignature.fault(ofRaw: raw) == .length)
+        #expect(try !P256PrivateKey().publicKey.verify(digest: digest, signature: raw))
     }
 
     @Test(arguments: [
@@ -74,7 +74,7 @@ import Testing
     func `DER has one form`(_ hex: String, _ expected: ECDSASignatureFault?) {
         let bytes = Vectors.hex(hex.filter { $0 != " " })
         do throws(ECDSASignatureFault) {
-            _ = try ECDSASignature.parseDER(bytes.span)
+            _ = try ECDSASignature.parseDER(bytes)
             #expect(expected == nil)
         } catch {
             #expect(error == expected)
@@ -84,7 +84,7 @@ import Testing
     @Test func `a 33-octet number is out of range and not cut`() {
         let body = [0x02, 0x22, 0x01] + [UInt8](repeating: 0, count: 33) + [0x02, 0x01, 0x01]
         let der: [UInt8] = [0x30, UInt8(body.count)] + body
-        #expect(throws: ECDSASignatureFault.range) { try ECDSASignature.parseDER(der.span) }
+        #expect(throws: ECDSASignatureFault.range) { try ECDSASignature.parseDER(der) }
     }
 
     @Test func `keys that are no point on the curve are refused`() throws {
@@ -101,11 +101,11 @@ import Testing
         let raw = [UInt8](repeating: 1, count: 64)
         for point in bad {
             #expect(throws: CryptoError.self) { try P256PublicKey(point: point) }
-            #expect(!P256Curve.isPoint(point.span))
-            #expect(verifier.verify(digest: digest.span, signature: raw.span, point: point.span) == .malformedKey)
+            #expect(!P256Curve.isPoint(point))
+            #expect(verifier.verify(digest: digest, signature: raw, point: point) == .malformedKey)
         }
-        #expect(P256Curve.isPoint(good.point.span))
-        #expect(throws: CryptoError.self) { try P256PublicKey(x: good.x.dropLast().span, y: good.y.span) }
+        #expect(P256Curve.isPoint(good.point))
+        #expect(throws: CryptoError.self) { try P256PublicKey(x: Array(good.x.dropLast()), y: good.y) }
         var info = good.subjectPublicKeyInfo
         info[20] ^= 1
         #expect(throws: CryptoError.self) { try P256PublicKey(subjectPublicKeyInfo: info) }
@@ -126,8 +126,8 @@ import Testing
         #expect(pem.starts(with: "-----BEGIN PRIVATE KEY-----\n".utf8))
         let read = try P256PrivateKey(pem: pem)
         #expect(read.publicKey.point == key.publicKey.point)
-        let raw = try read.sign(digest: digest.span)
-        #expect(key.publicKey.verify(digest: digest.span, signature: raw.span))
+        let raw = try read.sign(digest: digest)
+        #expect(key.publicKey.verify(digest: digest, signature: raw))
 
         let one = try P256PrivateKey(scalar: [UInt8](repeating: 0, count: 31) + [1])
         let base = "6b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296"
@@ -140,7 +140,7 @@ import Testing
         #expect(throws: CryptoError.self) { try P256PrivateKey(scalar: [1]) }
         #expect(throws: CryptoError.self) { try P256PrivateKey(pem: []) }
         #expect(throws: CryptoError.self) { try P256PrivateKey(pem: Array("-----BEGIN PRIVATE KEY-----".utf8)) }
-        #expect(throws: CryptoError.self) { try P256PrivateKey().sign(digest: [1, 2, 3].span) }
+        #expect(throws: CryptoError.self) { try P256PrivateKey().sign(digest: [1, 2, 3]) }
     }
 
     private struct RFCFile: Decodable {
@@ -170,27 +170,28 @@ import Testing
         var checks = 0
         for vector in file.vectors {
             for digest in vector.vectors ?? [] {
-                let value = SHA256.digest(Array(digest.body.utf8).span)
+                let value = SHA256.digest(Array(digest.body.utf8))
                 #expect(digest.content_digest == "sha-256=:\(TestDevice.base64(value)):")
                 checks += 1
             }
             guard let jwk = vector.jwk else { continue }
-            let x = try #require(Base64URL.decode(Array(jwk.x.utf8).span))
-            let y = try #require(Base64URL.decode(Array(jwk.y.utf8).span))
-            let key = try P256PublicKey(x: x.span, y: y.span)
+            let x = try #require(Base64URL.decode(Array(jwk.x.utf8)))
+            let y = try #require(Base64URL.decode(Array(jwk.y.utf8)))
+            let key = try P256PublicKey(x: x, y: y)
             #expect(String(decoding: key.thumbprint, as: UTF8.self) == vector.thumbprint)
             let base: [UInt8]
             let signature: [UInt8]
             if let jws = vector.jws {
                 let parts = jws.split(separator: ".")
                 base = Array((parts[0] + "." + parts[1]).utf8)
-                signature = try #require(Base64URL.decode(Array(parts[2].utf8).span))
+                signature = try #require(Base64URL.decode(Array(parts[2].utf8)))
             } else {
                 base = try Array(#require(vector.signature_base).utf8)
-                signature = try #require(Base64.decode(Array(#require(vector.signature_b64).utf8).span))
+                let text = try #require(vector.signature_b64)
+                signature = try #require(Base64.decode(Array(text.utf8)))
             }
-            let value = SHA256.digest(base.span)
-            #expect(key.verify(digest: value.span, signature: signature.span), "\(vector.id)")
+            let value = SHA256.digest(base)
+            #expect(key.verify(digest: value, signature: signature), "\(vector.id)")
             checks += 1
         }
         #expect(checks == 6)

@@ -24,14 +24,14 @@ package struct TestDevice: Sendable {
 
     /// The signature over a body: 64 octets r then s.
     package func sign(_ body: [UInt8]) throws -> [UInt8] {
-        let digest = SHA256.digest(body.span)
-        return try key.sign(digest: digest.span)
+        let digest = SHA256.digest(body)
+        return try key.sign(digest: digest)
     }
 
     /// v1 as Keystore and SecKey make it: DER in standard base64.
     package func signDER(_ body: [UInt8]) throws -> String {
-        let digest = SHA256.digest(body.span)
-        return Self.base64(try key.signDER(digest: digest.span))
+        let digest = SHA256.digest(body)
+        return Self.base64(try key.signDER(digest: digest))
     }
 
     /// v2: bound to method, authority, target, token and body.
@@ -41,19 +41,19 @@ package struct TestDevice: Sendable {
         method: String, authority: String, target: String, token: [UInt8], body: [UInt8]
     ) throws -> String {
         let lines = [
-            "hid-request-v2", method, authority, target, Self.base64URL(SHA256.digest(token.span)),
-            Self.base64URL(SHA256.digest(body.span)),
+            "hid-request-v2", method, authority, target, Self.base64URL(SHA256.digest(token)),
+            Self.base64URL(SHA256.digest(body)),
         ]
         return "v2." + Self.base64URL(try sign(Array(lines.joined(separator: "\n").utf8)))
     }
 
     /// Standard base64 with padding.
     package static func base64(_ bytes: [UInt8]) -> String {
-        String(decoding: Base64.encode(bytes.span), as: UTF8.self)
+        String(decoding: Base64.encode(bytes), as: UTF8.self)
     }
 
     /// base64url without padding.
     package static func base64URL(_ bytes: [UInt8]) -> String {
-        String(decoding: Base64URL.encode(bytes.span), as: UTF8.self)
+        String(decoding: Base64URL.encode(bytes), as: UTF8.self)
     }
 }

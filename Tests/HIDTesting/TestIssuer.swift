@@ -69,17 +69,17 @@ package struct TestIssuer: Sendable {
     package func mint(
         header: [UInt8], payload: [UInt8], signature: ([UInt8]) throws -> [UInt8] = { $0 }
     ) throws -> [UInt8] {
-        var token = Base64URL.encode(header.span)
+        var token = Base64URL.encode(header)
         token.append(UInt8(ascii: "."))
         Base64URL.encode(payload.span, appendingTo: &token)
-        let digest = SHA256.digest(token.span)
-        let octets = try signature(key.sign(digest: digest.span))
+        let digest = SHA256.digest(token)
+        let octets = try signature(key.sign(digest: digest))
         token.append(UInt8(ascii: "."))
         Base64URL.encode(octets.span, appendingTo: &token)
         return token
     }
 
     private func quoted(_ bytes: [UInt8]) -> String {
-        "\"" + String(decoding: Base64URL.encode(bytes.span), as: UTF8.self) + "\""
+        "\"" + String(decoding: Base64URL.encode(bytes), as: UTF8.self) + "\""
     }
 }

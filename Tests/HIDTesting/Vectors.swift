@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package import FoundationEssentials
+import FoundationEssentials
 
 /// Third-party test vectors, which do not live in this repository.
 ///
