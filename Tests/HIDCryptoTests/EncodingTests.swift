@@ -38,7 +38,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "AA", "AAA", "AB==", "AAB=", "A===", "====", "=", "AA=A", "AAAA====", "AAAA=", "AAAA==", "A-AA", "A_AA", "AAA A===",
+        "AA", "AAA", "AB==", "AAB=", "A===", "====", "=", "AA=A", "AAAA====", "AAAA=", "AAAA==", "A-AA", "A_AA",
+        "AAA A===",
         "AA\nA", "AA==AAAA",
     ])
     func `standard base64 refuses what no encoder writes`(_ text: String) {
