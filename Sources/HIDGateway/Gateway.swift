@@ -184,7 +184,8 @@ package final class Gateway: Sendable {
         }
         let missing = keepers.filter { $0.status.keys == nil }
         guard let first = missing.first else { return .init(isReady: true, detail: "all key sets are loaded") }
-        return .init(isReady: false, detail: "no usable keys of \(first.issuer): \(first.status.fault ?? "not loaded yet")")
+        return .init(
+            isReady: false, detail: "no usable keys of \(first.issuer): \(first.status.fault ?? "not loaded yet")")
     }
 
     private func registerGauges(_ upstreams: UpstreamBudgets) {
@@ -210,7 +211,8 @@ package final class Gateway: Sendable {
             registry.counter("hidgate_jwks_failures_total", help: "Failed key set loads.", labels: labels) {
                 Double(keeper.status.failures)
             }
-            registry.gauge("hidgate_jwks_age_seconds", help: "Since the last good load; -1 before it.", labels: labels) {
+            registry.gauge("hidgate_jwks_age_seconds", help: "Since the last good load; -1 before it.", labels: labels)
+            {
                 guard let loaded = keeper.status.loaded else { return -1 }
                 return Double(MonotonicClock.now() &- loaded) / 1e9
             }
@@ -223,14 +225,17 @@ package final class Gateway: Sendable {
 
     // MARK: - Life
 
-    /// Reads configuration and keys again; on any fault the old ones stay. Returns whether they were replaced.
+    /// Reads configuration and keys again; on any fault the old ones stay.
+    ///
+    /// Returns whether they were replaced.
     @discardableResult
     package func reload() -> Bool {
         for keeper in keepers { keeper.reload() }
         guard let configurationPath else { return false }
         let (loaded, diagnostics) = GatewayConfiguration.load(path: configurationPath)
         guard let loaded else {
-            log.error("reload.failed", ["errors": .integer(diagnostics.errorCount), "first": .string(diagnostics.first)])
+            log.error(
+                "reload.failed", ["errors": .integer(diagnostics.errorCount), "first": .string(diagnostics.first)])
             return false
         }
         let current = shared.plans.current.configuration

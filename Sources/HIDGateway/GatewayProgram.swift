@@ -20,7 +20,9 @@ package final class GatewayProgram: Sendable {
         self.drainLimit = drainLimit
     }
 
-    /// Runs the daemon until it is told to stop. Never returns.
+    /// Runs the daemon until it is told to stop.
+    ///
+    /// Never returns.
     package static func main(_ arguments: [String]) -> Never {
         ServiceSignals.ignoreBrokenPipes()
         let parser = CommandLineParser(
@@ -64,7 +66,8 @@ package final class GatewayProgram: Sendable {
     }
 
     private func announce(_ configuration: GatewayConfiguration) {
-        for route in configuration.routes where route.isCritical && (route.mode ?? configuration.defaults.mode) != .block {
+        for route in configuration.routes
+        where route.isCritical && (route.mode ?? configuration.defaults.mode) != .block {
             log.warning(
                 "route.not_enforced",
                 ["route": .string(route.name), "mode": .string((route.mode ?? configuration.defaults.mode).rawValue)])

@@ -6,7 +6,9 @@ internal import HIDHTTP
 internal import HIDService
 internal import Synchronization
 
-/// One loop with its connections. The calls here come from outside the loop and are carried to it.
+/// One loop with its connections.
+///
+/// The calls here come from outside the loop and are carried to it.
 final class Lane: @unchecked Sendable {
     let loop: EventLoop
     /// Confined to the loop, once it runs.

@@ -5,7 +5,9 @@ package import HIDHTTP
 package import HIDService
 package import HIDStore
 
-/// What the admin listener shows. Any thread.
+/// What the admin listener shows.
+///
+/// Any thread.
 package final class AdminAPI: Sendable {
     /// Whether the gateway can do its work, and what is missing if not.
     package struct Readiness: Sendable, Equatable {
@@ -24,7 +26,7 @@ package final class AdminAPI: Sendable {
     private let token: [UInt8]?
     private let readiness: @Sendable () -> Readiness
 
-    /// - Parameter token: the bearer token demanded for /api over TCP; nil: none is.
+    /// Shows what it is given; over TCP `token` is demanded for /api, nil: nothing is.
     package init(
         metrics: MetricsRegistry, sessions: any SessionStore, plans: PlanSource, token: [UInt8]?,
         readiness: @escaping @Sendable () -> Readiness
@@ -69,8 +71,10 @@ package final class AdminAPI: Sendable {
     private static let origin = FieldName("origin")
     private static let authorization = FieldName("authorization")
 
-    /// A unix socket is guarded by its mode. Over TCP a bearer token is demanded where one is configured, and a browser
-    /// that was led here by another site is refused: it sends Origin, or a Host that is not ours.
+    /// A unix socket is guarded by its mode.
+    ///
+    /// Over TCP a bearer token is demanded where one is configured, and a browser that was led here by another site is
+    /// refused: it sends Origin, or a Host that is not ours.
     private func refuse(_ request: RequestHead, isLocal: Bool) -> AdminAnswer? {
         guard !isLocal else { return nil }
         guard request.first(Self.origin) == nil, hasPlainHost(request) else {
@@ -211,7 +215,9 @@ extension Session {
     }
 }
 
-/// One connection of the admin listener. Confined to the admin loop.
+/// One connection of the admin listener.
+///
+/// Confined to the admin loop.
 final class AdminHandler: ServerHandler {
     private let api: AdminAPI
     private var isAnswered = false

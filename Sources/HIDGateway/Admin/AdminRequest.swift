@@ -44,7 +44,9 @@ struct AdminRequest {
                 out.append(byte == 0x2B ? 0x20 : byte)
                 continue
             }
-            guard let high = rest.popFirst().flatMap(digit), let low = rest.popFirst().flatMap(digit) else { return nil }
+            guard let high = rest.popFirst().flatMap(digit), let low = rest.popFirst().flatMap(digit) else {
+                return nil
+            }
             out.append(high << 4 | low)
         }
         return String(validating: out, as: UTF8.self)

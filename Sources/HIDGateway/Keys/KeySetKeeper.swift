@@ -45,7 +45,7 @@ package final class KeySetKeeper: Sendable {
     private static let maximumRetryDelay: UInt64 = 30 * second
     private static let fetchTime = Duration.seconds(5)
 
-    /// - Parameter onChange: called on the keeper's queue after the usable keys changed.
+    /// Makes a keeper that does nothing yet; `onChange` is called on its queue after the usable keys changed.
     package init(
         issuer: String, source: KeySetSource, log: Log, onChange: @escaping @Sendable () -> Void
     ) {
@@ -58,7 +58,9 @@ package final class KeySetKeeper: Sendable {
 
     package var status: KeySetStatus { state.withLock { $0.status } }
 
-    /// Loads a file in place, and starts fetching a URL. Returns what is wrong with a file.
+    /// Loads a file in place, and starts fetching a URL.
+    ///
+    /// Returns what is wrong with a file.
     package func start() -> String? {
         switch source {
         case .file: return loadFile()
@@ -81,7 +83,9 @@ package final class KeySetKeeper: Sendable {
         }
     }
 
-    /// A token named a key that is not in the set. Any thread; costs a lock when nothing is due.
+    /// A token named a key that is not in the set.
+    ///
+    /// Any thread; costs a lock when nothing is due.
     package func demand() {
         guard case .url(_, _, let cooldown) = source else { return }
         let now = MonotonicClock.now()
@@ -124,7 +128,9 @@ package final class KeySetKeeper: Sendable {
         schedule(after: delay)
     }
 
-    /// Takes over a good answer. Returns when to fetch next, in nanoseconds.
+    /// Takes over a good answer.
+    ///
+    /// Returns when to fetch next, in nanoseconds.
     private func judge(_ result: Result<ControlResponse, ControlFault>) -> UInt64 {
         switch result {
         case .failure(let fault): note(fault.description)
@@ -186,7 +192,8 @@ package final class KeySetKeeper: Sendable {
             return true
         }
         guard isStale else { return }
-        log.error("jwks.stale", ["issuer": .string(issuer), "max_stale_s": .integer(Int(maximumStale.components.seconds))])
+        let seconds = Int(maximumStale.components.seconds)
+        log.error("jwks.stale", ["issuer": .string(issuer), "max_stale_s": .integer(seconds)])
         onChange()
     }
 

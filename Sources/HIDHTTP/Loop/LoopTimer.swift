@@ -11,7 +11,9 @@ package final class LoopTimer {
     fileprivate var queued = UInt64.max
     private let action: () -> Void
 
-    /// Makes a timer that is off. `action` runs on the loop and must not hold the owner strongly.
+    /// Makes a timer that is off.
+    ///
+    /// `action` runs on the loop and must not hold the owner strongly.
     package init(action: @escaping () -> Void) {
         self.action = action
     }
@@ -43,7 +45,9 @@ struct TimerHeap {
         push(deadline, timer)
     }
 
-    /// Takes one due timer off the heap; nil when none is due. The caller runs it outside any access to the heap.
+    /// Takes one due timer off the heap; nil when none is due.
+    ///
+    /// The caller runs it outside any access to the heap.
     mutating func popDue(at now: UInt64) -> LoopTimer? {
         while let first = entries.first, first.deadline <= now {
             let timer = first.timer

@@ -62,7 +62,9 @@ enum SystemCall {
         return error == EAGAIN ? .again : .failed(error)
     }
 
-    /// Sends `bytes` from `offset` on. Never raises SIGPIPE.
+    /// Sends `bytes` from `offset` on.
+    ///
+    /// Never raises SIGPIPE.
     static func send(_ descriptor: Int32, _ bytes: [UInt8], from offset: Int) -> IOResult {
         let (count, error) = unsafe bytes.withUnsafeBytes { source in
             let rest = unsafe UnsafeRawBufferPointer(rebasing: source[offset...])

@@ -2,7 +2,9 @@
 
 internal import CLinux
 
-/// The application side of one exchange with an upstream. All calls come on the connection's loop.
+/// The application side of one exchange with an upstream.
+///
+/// All calls come on the connection's loop.
 package protocol UpstreamHandler: AnyObject {
     /// A checked head is in `connection.response`; interim (1xx) heads come too.
     func upstreamHead(_ connection: UpstreamConnection)
@@ -100,8 +102,9 @@ package final class UpstreamConnection: EventHandler, Flushable {
         }
     }
 
-    /// Whether an idle connection still is what it seems: open, and without a single octet to read. An answer nobody
-    /// asked for would otherwise go to the next client.
+    /// Whether an idle connection still is what it seems: open, and without a single octet to read.
+    ///
+    /// An answer nobody asked for would otherwise go to the next client.
     func isClean() -> Bool {
         var probe: [UInt8] = [0]
         return state == .idle && transport.receive(into: &probe) == .again
@@ -236,7 +239,9 @@ package final class UpstreamConnection: EventHandler, Flushable {
         }
     }
 
-    /// Reads once. Returns whether to go on.
+    /// Reads once.
+    ///
+    /// Returns whether to go on.
     private func receive() -> Bool {
         let result = transport.receive(into: &loop.scratch.bytes)
         switch result {

@@ -9,7 +9,9 @@ package final class UpstreamBudget: Sendable {
     package init() {}
 }
 
-/// The connections of one loop to one upstream. Confined to the loop.
+/// The connections of one loop to one upstream.
+///
+/// Confined to the loop.
 package final class UpstreamPool {
     private let loop: EventLoop
     package let target: UpstreamTarget
@@ -60,7 +62,9 @@ package final class UpstreamPool {
         }
     }
 
-    /// Takes a connection back. Whether it stays open.
+    /// Takes a connection back.
+    ///
+    /// Whether it stays open.
     func becameIdle(_ connection: UpstreamConnection) {
         idle.append(connection)
         if isRetired { loop.afterEvents { connection.close() } }

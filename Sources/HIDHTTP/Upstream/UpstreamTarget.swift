@@ -43,7 +43,9 @@ package struct UpstreamTarget: Sendable, Hashable {
     }
 }
 
-/// Why an upstream gave no (complete) answer. Raw values are reason codes.
+/// Why an upstream gave no (complete) answer.
+///
+/// Raw values are reason codes.
 package enum UpstreamFault: String, Error, Sendable, CaseIterable {
     case resolve = "dep.upstream_resolve"
     case connect = "dep.upstream_connect"
