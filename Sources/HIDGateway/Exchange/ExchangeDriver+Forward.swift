@@ -184,8 +184,7 @@ extension ExchangeDriver: UpstreamHandler {
         guard status == 0 else {
             end = .upstreamAbort
             record(connection)
-            phase = .idle
-            forward = nil
+            reset()
             return connection.abort()
         }
         let retryAfter = fault.status == 503 ? 1 : nil

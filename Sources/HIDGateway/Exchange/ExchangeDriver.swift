@@ -43,8 +43,8 @@ final class ExchangeDriver: ServerHandler {
     var status = 0
     var end: ExchangeEnd?
     var isRecorded = true
-    /// The connection of the exchange under way, for events that come from the upstream.
-    weak var connection: ServerConnection?
+    /// The connection of the exchange under way, for events that come from the upstream. Held until the exchange is over.
+    var connection: ServerConnection?
 
     init(services: LoopServices, listener: String, trusted: AddressSet) {
         self.services = services
@@ -237,11 +237,12 @@ final class ExchangeDriver: ServerHandler {
         isRecorded = false
     }
 
-    private func reset() {
+    func reset() {
         phase = .idle
         upstream = nil
         forward = nil
         held = nil
+        connection = nil
     }
 
     private func context() -> ExchangeContext {

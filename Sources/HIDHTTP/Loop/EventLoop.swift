@@ -143,7 +143,7 @@ package struct Registration: Equatable, Sendable {
     /// Moves a timer.
     ///
     /// Loop only.
-    package func set(_ timer: LoopTimer, after delay: Duration) {
+    package func set(_ timer: LoopTimer, after delay: Delay) {
         timers.set(timer, to: now &+ delay.nanoseconds)
     }
 

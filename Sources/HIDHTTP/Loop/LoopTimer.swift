@@ -1,5 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
+/// A duration in the unit of the loop's clock, converted once: the arithmetic of `Duration` is 128 bits wide.
+package struct Delay: Sendable, Hashable {
+    let nanoseconds: UInt64
+
+    package init(_ duration: Duration) {
+        nanoseconds = duration.nanoseconds
+    }
+}
+
 /// A deadline that is moved far more often than it fires.
 ///
 /// Moving it later costs one store: the entry in the loop's heap stays where it is and is put back when it comes up

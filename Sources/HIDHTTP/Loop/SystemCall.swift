@@ -62,6 +62,13 @@ enum SystemCall {
         return error == EAGAIN ? .again : .failed(error)
     }
 
+    /// Whether a read would wait: no octet is there, and the peer has not closed.
+    static func hasNothingToRead(_ descriptor: Int32) -> Bool {
+        var octet: UInt8 = 0
+        let (count, error) = retrying { unsafe recv(descriptor, &octet, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) }
+        return count < 0 && error == EAGAIN
+    }
+
     /// Sends `bytes` from `offset` on.
     ///
     /// Never raises SIGPIPE.

@@ -161,7 +161,7 @@ final class Acceptor: EventHandler {
     /// Accepts in one turn before other events get theirs.
     private static let batch = 64
     /// How long accepting pauses when descriptors run out: long enough not to spin, short enough not to be noticed.
-    private static let pauseTime = Duration.milliseconds(100)
+    private static let pauseTime = Delay(.milliseconds(100))
 
     init(descriptor: Int32, group: ConnectionGroup, listener: Int) {
         self.descriptor = descriptor

@@ -126,7 +126,7 @@ package final class ServerConnection: EventHandler, Flushable {
         handler.requestFailed(self, failure)
     }
 
-    private func arm(_ kind: Deadline, _ delay: Duration) {
+    private func arm(_ kind: Deadline, _ delay: Delay) {
         guard let timer else { return }
         deadline = kind
         loop.set(timer, after: delay)

@@ -15,6 +15,7 @@ package final class UpstreamBudget: Sendable {
 package final class UpstreamPool {
     private let loop: EventLoop
     package let target: UpstreamTarget
+    let delays: UpstreamDelays
     private var isRetired = false
     private let budget: UpstreamBudget
     private var connections: [ObjectIdentifier: UpstreamConnection] = [:]
@@ -24,6 +25,7 @@ package final class UpstreamPool {
     package init(loop: EventLoop, target: UpstreamTarget, budget: UpstreamBudget) {
         self.loop = loop
         self.target = target
+        delays = UpstreamDelays(target)
         self.budget = budget
     }
 
