@@ -10,7 +10,8 @@ import COpenSSL
 @safe final class P256FixedKey: @unchecked Sendable {
     private let base: OpaquePointer  // EC_GROUP of P-256, owned: freed in deinit
     private let keyed: OpaquePointer  // EC_GROUP with the key as generator, owned: freed in deinit
-    private let order: OpaquePointer  // BIGNUM, owned by base
+    private let order: OpaquePointer  // BIGNUM n, owned by base
+    private let field: OpaquePointer  // BIGNUM p, owned by base
 
     /// Builds the table; nil when OpenSSL refuses or when the first verifications disagree with plain ones.
     init?(point: [UInt8], checkedBy plain: P256Key) {
@@ -19,12 +20,12 @@ import COpenSSL
             unsafe EC_GROUP_free(base)
             return nil
         }
-        guard let order = unsafe EC_GROUP_get0_order(base) else {
+        guard let order = unsafe EC_GROUP_get0_order(base), let field = unsafe EC_GROUP_get0_field(base) else {
             unsafe EC_GROUP_free(base)
             unsafe EC_GROUP_free(keyed)
             return nil
         }
-        unsafe (self.base, self.keyed, self.order) = (base, keyed, order)
+        unsafe (self.base, self.keyed, self.order, self.field) = (base, keyed, order, field)
         guard setGenerator(point), passesSelfTest(plain) else {
             OpenSSLErrors.clear()
             return nil
@@ -60,21 +61,33 @@ import COpenSSL
             unsafe BN_mod_inverse(scratch.s, scratch.s, order, scratch.context) != nil
             && BN_mod_mul(scratch.u1, scratch.z, scratch.s, order, scratch.context) == 1
             && BN_mod_mul(scratch.u2, scratch.r, scratch.s, order, scratch.context) == 1
-        guard isComputed, sum(scratch) else {
-            OpenSSLErrors.clear()
-            return false
-        }
-        return unsafe BN_cmp(scratch.x, scratch.r) == 0
+        let isValid = isComputed && sum(scratch) && hasExpectedX(scratch)
+        if !isValid { OpenSSLErrors.clear() }
+        return isValid
     }
 
-    /// Sets `x` to the x coordinate of u1 G + u2 Q modulo n; false at infinity.
+    /// Sets `first` to u1 G + u2 Q; false at infinity.
     private func sum(_ scratch: FixedKeyScratch) -> Bool {
         unsafe EC_POINT_mul(base, scratch.first, scratch.u1, nil, nil, scratch.context) == 1
             && EC_POINT_mul(keyed, scratch.second, scratch.u2, nil, nil, scratch.context) == 1
             && EC_POINT_add(base, scratch.first, scratch.first, scratch.second, scratch.context) == 1
             && EC_POINT_is_at_infinity(base, scratch.first) == 0
-            && EC_POINT_get_affine_coordinates(base, scratch.first, scratch.x, nil, scratch.context) == 1
-            && BN_nnmod(scratch.x, scratch.x, order, scratch.context) == 1
+    }
+
+    /// Whether the x coordinate of `first` is r modulo n.
+    ///
+    /// x is X / Z^2; multiplying r by Z^2 saves the division. x lies below p, so it may also be r + n if that does.
+    private func hasExpectedX(_ scratch: FixedKeyScratch) -> Bool {
+        let (context, square, product) = unsafe (scratch.context, scratch.u1, scratch.u2)
+        let isRead =
+            unsafe EC_POINT_get_Jprojective_coordinates_GFp(base, scratch.first, scratch.x, nil, scratch.z, context)
+            == 1
+            && BN_mod_sqr(square, scratch.z, field, context) == 1
+            && BN_mod_mul(product, scratch.r, square, field, context) == 1
+        guard isRead else { return false }
+        if unsafe BN_cmp(product, scratch.x) == 0 { return true }
+        guard unsafe BN_add(scratch.r, scratch.r, order) == 1, unsafe BN_cmp(scratch.r, field) < 0 else { return false }
+        return unsafe BN_mod_mul(product, scratch.r, square, field, context) == 1 && BN_cmp(product, scratch.x) == 0
     }
 
     /// Compares with plain verification on pairs of digest and signature made for this key, right ones and wrong ones.
@@ -103,6 +116,8 @@ import COpenSSL
             unsafe BN_rand_range(scratch.u1, order) == 1
             && BN_rand_range(scratch.u2, order) == 1
             && sum(scratch)
+            && EC_POINT_get_affine_coordinates(base, scratch.first, scratch.x, nil, scratch.context) == 1
+            && BN_nnmod(scratch.x, scratch.x, order, scratch.context) == 1
             && BN_mod_inverse(scratch.r, scratch.u2, order, scratch.context) != nil
             && BN_mod_mul(scratch.s, scratch.x, scratch.r, order, scratch.context) == 1
             && BN_mod_mul(scratch.z, scratch.s, scratch.u1, order, scratch.context) == 1
