@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+import FoundationEssentials
 import HIDCrypto
 import HIDTesting
 import Testing
 
 @Suite struct P256Tests {
     private let digest = SHA256.digest(Array("message".utf8))
+
+    /// Random signatures a key; set HIDGATE_ROUNDS=250000 for the long run before a release.
+    private static let rounds = ProcessInfo.processInfo.environment["HIDGATE_ROUNDS"].flatMap { Int($0) } ?? 500
 
     /// n and n-1 as 32 octets.
     private let order = Vectors.hex("ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551")
@@ -24,6 +28,69 @@ import Testing
             let der = try key.signDER(digest: digest)
             let converted = try ECDSASignature.parseDER(der)
             #expect(key.publicKey.verify(digest: digest, signature: converted))
+        }
+    }
+
+    @Test func `a table agrees with plain verification on right and wrong signatures`() throws {
+        for _ in 0..<4 {
+            let key = try P256PrivateKey()
+            let fixed = try P256PublicKey(point: key.publicKey.point, precomputing: true)
+            #expect(fixed.isPrecomputed && !key.publicKey.isPrecomputed)
+            for round in 0..<Self.rounds {
+                let digest = try SecureRandom.bytes(32)
+                var raw = try key.sign(digest: digest)
+                #expect(fixed.verify(digest: digest, signature: raw))
+                raw[round % 64] ^= 1 << (round % 8)
+                #expect(!fixed.verify(digest: digest, signature: raw))
+                let random = try SecureRandom.bytes(64)
+                #expect(!fixed.verify(digest: digest, signature: random))
+            }
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `a key may be used by many threads at once`(_ precomputing: Bool) async throws {
+        let key = try P256PrivateKey()
+        let shared = try P256PublicKey(point: key.publicKey.point, precomputing: precomputing)
+        let digest = self.digest
+        let results = try await withThrowingTaskGroup(of: Bool.self) { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    try (0..<100).allSatisfy { _ in
+                        shared.verify(digest: digest, signature: try key.sign(digest: digest))
+                    }
+                }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(results == [Bool](repeating: true, count: 8))
+    }
+
+    @Test func `a table takes extreme digests and refuses extreme numbers`() throws {
+        let key = try P256PrivateKey()
+        let fixed = try P256PublicKey(point: key.publicKey.point, precomputing: true)
+        let zero = [UInt8](repeating: 0, count: 32)
+        let one = [UInt8](repeating: 0, count: 31) + [1]
+        for digest in [zero, one, order, orderLessOne, zero.map { ~$0 }] {
+            let raw = try key.sign(digest: digest)
+            #expect(fixed.verify(digest: digest, signature: raw))
+            for raw in [zero + zero, one + one, one + orderLessOne, order + one, orderLessOne + orderLessOne] {
+                #expect(
+                    fixed.verify(digest: digest, signature: raw) == key.publicKey.verify(digest: digest, signature: raw)
+                )
+            }
+        }
+        #expect(!fixed.verify(digest: [1], signature: [2]))
+        // The generator itself and its negative as keys: both tables then hold the same points.
+        for scalar in [one, orderLessOne] {
+            let special = try P256PrivateKey(scalar: scalar)
+            let table = try P256PublicKey(point: special.publicKey.point, precomputing: true)
+            #expect(table.isPrecomputed)
+            for _ in 0..<50 {
+                let digest = try SecureRandom.bytes(32)
+                let raw = try special.sign(digest: digest)
+                #expect(table.verify(digest: digest, signature: raw))
+            }
         }
     }
 

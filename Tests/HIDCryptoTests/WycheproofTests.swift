@@ -32,6 +32,8 @@ struct WycheproofTests {
         var counts = (valid: 0, invalid: 0)
         for group in vectors.testGroups {
             let key = try P256PublicKey(subjectPublicKeyInfo: Vectors.hex(group.publicKeyDer))
+            let fixed = try P256PublicKey(point: key.point, precomputing: true)
+            #expect(fixed.isPrecomputed)
             #expect(key.point == Vectors.hex(group.publicKey.uncompressed))
             #expect(key.subjectPublicKeyInfo == Vectors.hex(group.publicKeyDer))
             for test in group.tests {
@@ -43,6 +45,8 @@ struct WycheproofTests {
                     isValid = key.verify(digest: digest, signature: octets)
                     let other = reusable.verify(digest: digest, signature: octets, point: key.point)
                     #expect(isValid == (other == .valid), "\(test.tcId): the two verifiers disagree")
+                    let isValidByTable = fixed.verify(digest: digest, signature: octets)
+                    #expect(isValid == isValidByTable, "\(test.tcId): the table disagrees")
                 }
                 #expect(isValid == (test.result == "valid"), "\(test.tcId) \(test.comment)")
                 if isValid { counts.valid += 1 } else { counts.invalid += 1 }

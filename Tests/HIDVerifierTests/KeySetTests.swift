@@ -116,6 +116,17 @@ import Testing
         #expect(code(keys) == "jwks.too_many")
     }
 
+    @Test func `a set with tables verifies the same tokens`() throws {
+        let set = try KeySet(jwks: TestIssuer.jwks([jwk.json, harness.other.jwk.json]), precomputing: true)
+        #expect(set.count == 2 && set.precomputedCount == 2)
+        let policy = IssuerPolicy(issuer: "https://his.test", audience: ["app-1"], keys: set)
+        let token = try harness.issuer.mint(harness.claims)
+        #expect(verifier(policy).check(token, now: TestIssuer.now).reason == nil)
+        let wrong = try harness.issuer.mint(
+            header: harness.header.with("kid", "\"k2\"").json, payload: harness.claims.json)
+        #expect(verifier(policy).check(wrong, now: TestIssuer.now).reason == .tokenSignatureInvalid)
+    }
+
     @Test func `members that do no harm are accepted`() throws {
         let rich = jwk.with("key_ops", "[\"verify\"]").with("x5c", "[]").with("exp", "1").with("use", nil).with(
             "alg", nil)

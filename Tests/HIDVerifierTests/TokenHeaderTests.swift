@@ -153,4 +153,25 @@ import Testing
         let token = try harness.issuer.mint(header: header, payload: harness.claims.json)
         #expect(harness.check(token).reason == nil)
     }
+
+    private struct RFCFile: Decodable {
+        struct Vector: Decodable {
+            let id: String
+            let jws: String?
+        }
+        let vectors: [Vector]
+    }
+
+    @Test(.enabled(if: Vectors.isAvailable, Comment(rawValue: Vectors.missingNote)))
+    func `T89 the tokens of the RFCs are none of ours`() throws {
+        let file = try Vectors.json("crypto/rfc_vectors.json", as: RFCFile.self)
+        let expected: [String: Reason] = ["rfc7515-a3": .tokenType, "rfc9449-fig2": .headerKeyMaterial]
+        var seen = 0
+        for vector in file.vectors {
+            guard let jws = vector.jws else { continue }
+            #expect(harness.check(jws).reason == expected[vector.id])
+            seen += 1
+        }
+        #expect(seen == expected.count)
+    }
 }
