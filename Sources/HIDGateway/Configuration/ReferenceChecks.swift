@@ -7,6 +7,7 @@ extension ConfigurationDecoder {
         checkUpstreamNames()
         checkDuplicateRoutes()
         checkCriticalRoutes()
+        checkHosts()
     }
 
     private func checkUpstreamNames() {
@@ -50,6 +51,22 @@ extension ConfigurationDecoder {
                     "route \(rule.name.quoted) is critical, but nothing is checked in mode 'off'",
                     at: marks.mode ?? mark)
             }
+        }
+    }
+
+    /// Most upstreams answer whatever Host says: a rule for one host is then led around by another name.
+    private func checkHosts() {
+        let standard = configuration.defaults.upstream
+        for (rule, marks) in zip(configuration.routes, ruleMarks) where rule.isCritical {
+            guard let host = rule.match.host, rule.upstream ?? standard == standard else { continue }
+            let isCovered = configuration.routes.contains { other in
+                other.match.host == nil && other.isCritical && other.match.path == rule.match.path
+            }
+            guard !isCovered else { continue }
+            reporter.warning(
+                "route \(rule.name.quoted) is critical for host \(host.quoted) only: with another Host the same path"
+                    + " reaches upstream \(standard.quoted) unchecked; leave 'host' out unless it refuses other hosts",
+                at: marks.match)
         }
     }
 }

@@ -43,7 +43,9 @@ final class ExchangeDriver: ServerHandler {
     var status = 0
     var end: ExchangeEnd?
     var isRecorded = true
-    /// The connection of the exchange under way, for events that come from the upstream. Held until the exchange is over.
+    /// The connection of the exchange under way, for events that come from the upstream.
+    ///
+    /// Held until the exchange is over.
     var connection: ServerConnection?
 
     init(services: LoopServices, listener: String, trusted: AddressSet) {

@@ -104,7 +104,7 @@ package final class KeySetKeeper: Sendable {
         guard case .file(let path) = source else { return nil }
         do {
             let bytes = try FileSystem.contents(of: path, limit: 64 << 10)
-            take(try KeySet(jwks: bytes))
+            take(try KeySet(jwks: bytes, precomputing: true))
             return nil
         } catch {
             note("\(path): \(error)")
@@ -137,7 +137,7 @@ package final class KeySetKeeper: Sendable {
         case .success(let response) where response.status != 200: note("the issuer answered \(response.status)")
         case .success(let response):
             do throws(KeySetFault) {
-                take(try KeySet(jwks: response.body))
+                take(try KeySet(jwks: response.body, precomputing: true))
                 let age = min(max(response.maxAge ?? Self.defaultAge, 1), 3600)
                 return UInt64(age) * Self.second
             } catch {
@@ -165,6 +165,11 @@ package final class KeySetKeeper: Sendable {
             log.warning(
                 "jwks.key_skipped",
                 ["issuer": .string(issuer), "kid": .string(skipped.kid ?? ""), "reason": .string(skipped.code)])
+        }
+        if keys.precomputedCount < keys.count {
+            log.error(
+                "jwks.fast_path_off",
+                ["issuer": .string(issuer), "keys": .integer(keys.count), "fast": .integer(keys.precomputedCount)])
         }
         if wasFailing { log.info("jwks.loaded", ["issuer": .string(issuer), "keys": .integer(keys.count)]) }
         onChange()

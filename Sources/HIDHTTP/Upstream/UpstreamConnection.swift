@@ -110,7 +110,8 @@ package final class UpstreamConnection: EventHandler, Flushable {
     ///
     /// An answer nobody asked for would otherwise go to the next client.
     func isClean() -> Bool {
-        state == .idle && (target.isTLS ? transport.hasNothingToRead() : SystemCall.hasNothingToRead(transport.descriptor))
+        guard state == .idle else { return false }
+        return target.isTLS ? transport.hasNothingToRead() : SystemCall.hasNothingToRead(transport.descriptor)
     }
 
     func close() {
