@@ -9,16 +9,25 @@ package final class P256PublicKey: @unchecked Sendable {
     package let point: [UInt8]
 
     private let key: P256Key
+    private let fixed: P256FixedKey?
 
     /// Reads an uncompressed point of 65 octets.
     ///
+    /// - Parameters:
+    ///   - point: 0x04, x, y.
+    ///   - precomputing: Whether to build a table (30 ms, 150 KiB) that halves the cost of each verification.
     /// - Throws: `malformedKey` for another form, coordinates not below p, or a point off the curve.
-    package init(point: [UInt8]) throws(CryptoError) {
+    package init(point: [UInt8], precomputing: Bool = false) throws(CryptoError) {
         let made = try P256Key()
+        OpenSSLErrors.clear()
         guard made.setPoint(point.span) else { throw .malformedKey(openSSL: OpenSSLErrors.drain()) }
         key = made
+        fixed = precomputing ? P256FixedKey(point: point, checkedBy: made) : nil
         self.point = point
     }
+
+    /// Whether the table was asked for, built, and agreed with plain verification.
+    package var isPrecomputed: Bool { fixed != nil }
 
     /// Reads the coordinates of 32 octets each.
     ///
@@ -68,6 +77,7 @@ package final class P256PublicKey: @unchecked Sendable {
     ///
     /// Anything else, of whatever length, is false; ask `ECDSASignature.fault(ofRaw:)` first to tell why.
     package func verify(digest: Span<UInt8>, signature: Span<UInt8>) -> Bool {
+        if let fixed { return fixed.verify(digest: digest, signature: signature) }
         guard let scratch = try? SignatureScratch() else { return false }
         return scratch.verify(digest: digest, signature: signature, key: key)
     }

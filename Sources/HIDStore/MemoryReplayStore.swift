@@ -2,7 +2,9 @@
 
 internal import Synchronization
 
-/// The replay marks of one process, bounded. Safe from any thread.
+/// The replay marks of one process, bounded.
+///
+/// Safe from any thread.
 ///
 /// Lives are counted on the monotonic clock, so a step of the wall clock neither frees nor keeps a mark.
 package final class MemoryReplayStore: ReplayStore {
@@ -54,7 +56,9 @@ package final class MemoryReplayStore: ReplayStore {
         table.expiring[mark.expiry / second, default: []].append(key)
     }
 
-    /// Forgets what has expired. Every second's keys are looked at once.
+    /// Forgets what has expired.
+    ///
+    /// Every second's keys are looked at once.
     private static func sweep(_ table: inout Table, now: UInt64) {
         let current = now / second
         guard current > table.swept else { return }

@@ -119,7 +119,9 @@ struct SessionTable {
         return session.id
     }
 
-    /// Forgets sessions last seen before `moment`. A step per call keeps each call short.
+    /// Forgets sessions last seen before `moment`.
+    ///
+    /// A step per call keeps each call short.
     mutating func expire(before moment: Int64) {
         var steps = 8
         while steps > 0, oldest != Self.none, nodes[oldest].session.lastSeen < moment {

@@ -36,7 +36,9 @@ package struct Session: Sendable, Equatable {
     }
 }
 
-/// Which sessions to list. Every condition given must hold.
+/// Which sessions to list.
+///
+/// Every condition given must hold.
 package struct SessionQuery: Sendable {
     package var hid: String?
     package var address: String?
@@ -61,7 +63,9 @@ package struct SessionCursor: Sendable, Equatable {
     }
 }
 
-/// Keeps sessions. Safe from any thread.
+/// Keeps sessions.
+///
+/// Safe from any thread.
 package protocol SessionStore: AnyObject, Sendable {
     /// Counts an exchange in the session of its device. `now` is wall-clock nanoseconds. Returns the session's id.
     func touch(hid: [UInt8], address: () -> String, outcome: SessionOutcome, now: Int64) -> String

@@ -94,7 +94,7 @@ extension Reason {
         case .signatureLength: "The decoded signature is not 64 octets; check that the client does not cut zeros."
         case .signatureDER: "The decoded signature is not strict DER; check the client's encoding."
         case .signatureRange: "The signature has r or s out of range; it is a forgery attempt."
-        case .signatureInvalid: "The signature is not by the device's key over these body octets; one of them was exchanged."
+        case .signatureInvalid: "The device's key did not sign these body octets; body, key or signature was exchanged."
         case .signatureBinding: "The signature is not for this token, method, host, target and body; it was re-aimed."
         case .bodyTooLarge: "The body is over the limit of a signed route, so it was not read; raise signed_body."
         default: rawValue

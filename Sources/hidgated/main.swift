@@ -1,1 +1,5 @@
-print("not yet")
+// SPDX-License-Identifier: Apache-2.0
+
+import HIDGateway
+
+GatewayProgram.main(Array(CommandLine.arguments.dropFirst()))

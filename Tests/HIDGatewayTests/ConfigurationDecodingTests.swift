@@ -98,7 +98,7 @@ import Testing
         // What a rule does not say of its answer it takes from the defaults.
         #expect(login.block?.status == 404)
         #expect(login.block?.body == .empty)
-        let path = PathPattern(unchecked: "/")
+        let path = PathPattern.root
         #expect(rules[1] == RouteRule(name: "plain", match: .init(host: nil, path: path, methods: [])))
     }
 

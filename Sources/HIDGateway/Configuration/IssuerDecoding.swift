@@ -27,7 +27,7 @@ extension ConfigurationDecoder {
 
     private func decodeIssuer(_ map: MappingReader) -> IssuerConfiguration? {
         let leeway = map.value("leeway")?.duration(in: .zero ... .seconds(300))
-        let maximumLife = map.value("max_life")?.duration(in: .seconds(1) ... .seconds(86400))
+        let maximumLife = map.value("max_life")?.duration(in: .seconds(1) ... .seconds(7 * 86400))
         let name = map.required("issuer")?.string()
         let audience = map.required("audience")?.nonEmptyList()?.compactMap { $0.string() }
         let keys = map.required("jwks")?.mapping(decodeKeySetSource) ?? nil

@@ -11,7 +11,7 @@ extension ConfigurationDecoder {
         let match = matchValue?.mapping(decodeMatch) ?? nil
         // A rule without name or match is still read, for the rest of its faults.
         var rule = RouteRule(
-            name: name ?? "", match: match ?? .init(host: nil, path: PathPattern(unchecked: "/"), methods: []))
+            name: name ?? "", match: match ?? .init(host: nil, path: .root, methods: []))
         rule.isCritical = map.value("critical")?.bool() ?? false
         rule.mode = map.value("mode")?.word(Mode.self)
         map.value("signature")?.mapping { decodeSignature($0, &rule) }
@@ -43,12 +43,14 @@ extension ConfigurationDecoder {
 
     private func pathPattern(_ value: ConfigurationValue) -> PathPattern? {
         guard let text = value.string() else { return nil }
-        guard text.utf8.first == 0x2F else {
+        do throws(PathPattern.Fault) {
+            return try PathPattern(parsing: text)
+        } catch .notAbsolute {
             value.mustBe("a path that starts with '/'")
-            return nil
+        } catch {
+            value.error("\(error)")
         }
-        // PathPattern(parsing:) joins here.
-        return PathPattern(unchecked: text)
+        return nil
     }
 
     private func host(_ value: ConfigurationValue) -> String? {

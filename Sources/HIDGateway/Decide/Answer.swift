@@ -26,7 +26,9 @@ package struct Answer: Sendable, Equatable {
         self.block = block
     }
 
-    /// The word for the status in the answer's body. It tells no more than the status does.
+    /// The word for the status in the answer's body.
+    ///
+    /// It tells no more than the status does.
     var word: StaticString {
         switch status {
         case 400: "bad_request"

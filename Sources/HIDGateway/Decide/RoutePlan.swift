@@ -85,7 +85,9 @@ package final class GatewayPlan: Sendable {
     package let upstreams: [UpstreamConfiguration]
     package let tokens: TokenVerifier
 
-    /// Compiles a checked configuration. `keys` are in the order of `configuration.issuers`; nil where none are usable.
+    /// Compiles a checked configuration.
+    ///
+    /// `keys` are in the order of `configuration.issuers`; nil where none are usable.
     package init(configuration: GatewayConfiguration, keys: [KeySet?]) {
         self.configuration = configuration
         table = RouteTable(rules: configuration.routes)

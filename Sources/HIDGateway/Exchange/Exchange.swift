@@ -10,7 +10,9 @@ package struct ExchangeContext {
     package let plan: GatewayPlan
     /// Wall clock, seconds since 1970.
     package let now: Int64
-    /// Tokens issued before this second are refused: the marks of an earlier run are lost. nil: they are not.
+    /// Tokens issued before this second are refused: the marks of an earlier run are lost.
+    ///
+    /// nil: they are not.
     package let startSecond: Int64?
     /// Whether this client has failed so many verifications that it is not served now.
     package let isOverFailureBudget: Bool
@@ -77,7 +79,9 @@ package struct Exchange {
 
     // MARK: - Events
 
-    /// A complete head. `scratch` keeps the canonical path for what follows.
+    /// A complete head.
+    ///
+    /// `scratch` keeps the canonical path for what follows.
     package mutating func begin(
         _ request: RequestHead, scratch: inout RouteScratch, context: ExchangeContext
     ) -> Action {

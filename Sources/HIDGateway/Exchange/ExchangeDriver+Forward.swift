@@ -35,7 +35,9 @@ extension ExchangeDriver: UpstreamHandler {
         sendHeld()
     }
 
-    /// Takes a connection and writes the head. False when there is none: the client has its answer.
+    /// Takes a connection and writes the head.
+    ///
+    /// False when there is none: the client has its answer.
     private func connectUpstream(_ connection: ServerConnection, framing: BodyFraming, fresh: Bool = false) -> Bool {
         let request = connection.request
         let pool = services.pool(exchange.route.upstream, of: plan)
@@ -182,8 +184,7 @@ extension ExchangeDriver: UpstreamHandler {
         guard status == 0 else {
             end = .upstreamAbort
             record(connection)
-            phase = .idle
-            forward = nil
+            reset()
             return connection.abort()
         }
         let retryAfter = fault.status == 503 ? 1 : nil

@@ -6,8 +6,9 @@ internal import HIDService
 internal import HIDStore
 internal import HIDVerifier
 
-/// Performs the actions of the exchanges of one connection: the only place that touches sockets, upstreams and
-/// stores. Confined to its loop; one at a time, because a connection has one exchange at a time.
+/// Performs the actions of the exchanges of one connection: the only place that touches sockets, upstreams and stores.
+///
+/// Confined to its loop; one at a time, because a connection has one exchange at a time.
 final class ExchangeDriver: ServerHandler {
     enum Phase: Equatable {
         /// No exchange, or the answer is on its way and nothing more is wanted.
@@ -42,8 +43,8 @@ final class ExchangeDriver: ServerHandler {
     var status = 0
     var end: ExchangeEnd?
     var isRecorded = true
-    /// The connection of the exchange under way, for events that come from the upstream.
-    weak var connection: ServerConnection?
+    /// The connection of the exchange under way, for events that come from the upstream. Held until the exchange is over.
+    var connection: ServerConnection?
 
     init(services: LoopServices, listener: String, trusted: AddressSet) {
         self.services = services
@@ -189,7 +190,8 @@ final class ExchangeDriver: ServerHandler {
         let body = answer.body(requestID: requestID, supportCode: supportCode)
         let isHead = connection.request.isMethod("HEAD")
         connection.startResponse(
-            status: answer.status, framing: isHead ? .none(announcing: UInt64(body.count)) : .length(UInt64(body.count)),
+            status: answer.status,
+            framing: isHead ? .none(announcing: UInt64(body.count)) : .length(UInt64(body.count)),
             closing: !isRefusal && answer.status != 429 && answer.status != 405 && answer.status < 500
         ) { out in
             if !body.isEmpty { HeadWriter.field("Content-Type", "application/json", into: &out) }
@@ -235,11 +237,12 @@ final class ExchangeDriver: ServerHandler {
         isRecorded = false
     }
 
-    private func reset() {
+    func reset() {
         phase = .idle
         upstream = nil
         forward = nil
         held = nil
+        connection = nil
     }
 
     private func context() -> ExchangeContext {

@@ -6,7 +6,9 @@ package import HIDStore
 internal import HIDVerifier
 internal import Synchronization
 
-/// The snapshot every loop judges by. Any thread.
+/// The snapshot every loop judges by.
+///
+/// Any thread.
 package final class PlanSource: Sendable {
     private let plan: Mutex<GatewayPlan>
 
@@ -33,7 +35,9 @@ package final class SharedServices: Sendable {
     package let accessLog: LineSink?
     /// Tokens issued before this second are refused; nil when the replay marks of the last run were loaded.
     package let startSecond: Int64?
-    /// Called when a token names a key that no set holds. Any thread; must not block.
+    /// Called when a token names a key that no set holds.
+    ///
+    /// Any thread; must not block.
     package let onUnknownKey: @Sendable () -> Void
 
     package init(
@@ -98,7 +102,9 @@ package final class FailureBudget: Sendable {
     }
 }
 
-/// What the exchanges of one loop share. Confined to the loop.
+/// What the exchanges of one loop share.
+///
+/// Confined to the loop.
 package final class LoopServices: ServerHandlerFactory {
     let loop: EventLoop
     let shared: SharedServices
@@ -126,7 +132,9 @@ package final class LoopServices: ServerHandlerFactory {
         ExchangeDriver(services: self, listener: listeners[listener].name, trusted: listeners[listener].trusted)
     }
 
-    /// The connections to an upstream of the plan. A pool lives on across reloads that leave its target alone.
+    /// The connections to an upstream of the plan.
+    ///
+    /// A pool lives on across reloads that leave its target alone.
     func pool(_ index: Int, of plan: GatewayPlan) -> UpstreamPool {
         if poolsPlan !== plan {
             let known = Dictionary(pools.map { ($0.target, $0) }, uniquingKeysWith: { first, _ in first })

@@ -19,7 +19,9 @@ package struct AddressSet: Sendable {
 
     package var isEmpty: Bool { blocks.isEmpty }
 
-    /// Whether the address is in one of the blocks. A local socket never is.
+    /// Whether the address is in one of the blocks.
+    ///
+    /// A local socket never is.
     package func contains(_ address: PeerAddress) -> Bool {
         guard !address.isLocal else { return false }
         return blocks.contains { address.high & $0.highMask == $0.high && address.low & $0.lowMask == $0.low }
@@ -35,7 +37,9 @@ struct ClientAddress {
 
     private static let forwardedFor = FieldName("x-forwarded-for")
 
-    /// Walks X-Forwarded-For from the right, as long as each hop is trusted. What cannot be read ends the walk.
+    /// Walks X-Forwarded-For from the right, as long as each hop is trusted.
+    ///
+    /// What cannot be read ends the walk.
     init(peer: PeerAddress, request: RequestHead, trusted: AddressSet) {
         guard !trusted.isEmpty, trusted.contains(peer) else {
             client = peer

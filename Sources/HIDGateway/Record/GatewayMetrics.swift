@@ -4,7 +4,9 @@ internal import HIDHTTP
 package import HIDService
 internal import HIDVerifier
 
-/// What the gateway counts. Labels come from configuration and reason codes only, never from a client.
+/// What the gateway counts.
+///
+/// Labels come from configuration and reason codes only, never from a client.
 package final class GatewayMetrics: Sendable {
     package let registry: MetricsRegistry
     private let requests: CounterFamily
@@ -57,7 +59,9 @@ package final class GatewayMetrics: Sendable {
             "hidgate_upstream_retries_total", help: "Safe requests sent again after a reused connection had died.")
     }
 
-    /// Counts one exchange. Loop only.
+    /// Counts one exchange.
+    ///
+    /// Loop only.
     func count(_ record: ExchangeRecord, shard: Int) {
         requests[Self.index(record.decision)].add(shard: shard)
         if let code = record.reason?.code, let index = reasonIndex[code] { reasons[index].add(shard: shard) }

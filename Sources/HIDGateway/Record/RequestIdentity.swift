@@ -2,7 +2,9 @@
 
 internal import HIDHTTP
 
-/// Makes request ids and support codes. Confined to one loop.
+/// Makes request ids and support codes.
+///
+/// Confined to one loop.
 struct RequestIdentity {
     private static let digits = Array("0123456789abcdef".utf8)
     /// Crockford's base 32: no letter that is read as a digit.

@@ -16,6 +16,8 @@ struct ByteTable: Sendable {
     private let ignoresCase: Bool
     private var arena: [UInt8] = []
     private var entries: [Entry] = []
+    /// Of the longest key: nothing longer is hashed, so that a long path costs nothing here.
+    private var longest = -1
     /// Offsets into `entries`, or -1; a power of two of them.
     private var slots = [Int32](repeating: -1, count: 16)
 
@@ -28,6 +30,7 @@ struct ByteTable: Sendable {
 
     /// The value of a key, or -1.
     func value(of key: Span<UInt8>, scope: Int) -> Int {
+        guard key.count <= longest else { return -1 }
         let hash = hash(key, scope)
         var slot = Int(truncatingIfNeeded: hash) & (slots.count - 1)
         while slots[slot] >= 0 {
@@ -46,6 +49,7 @@ struct ByteTable: Sendable {
         guard known < 0 else { return known }
         let range = arena.count..<(arena.count + key.count)
         arena += key
+        longest = max(longest, key.count)
         entries.append(Entry(hash: hash(key.span, scope), scope: scope, range: range, value: new))
         if entries.count * 2 > slots.count {
             slots = [Int32](repeating: -1, count: slots.count * 2)

@@ -168,9 +168,12 @@ struct SegmentWriter {
     private(set) var climbedAboveRoot = false
 
     /// Ends the open segment; unless it is the last one, the next one is opened.
-    mutating func close(_ storage: inout [UInt8], isLast: Bool) {
+    mutating func close(_ storage: inout [UInt8], isLast: Bool, resolvesDots: Bool = true) {
         let length = storage.count - start
-        if length == 1, storage[start] == ASCII.dot {
+        if !resolvesDots, length > 0 {
+            storage.append(ASCII.slash)
+            start = storage.count
+        } else if length == 1, storage[start] == ASCII.dot {
             storage.removeLast()
         } else if length == 2, storage[start] == ASCII.dot, storage[start + 1] == ASCII.dot {
             storage.removeLast(2)

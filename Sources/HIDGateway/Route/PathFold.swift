@@ -2,9 +2,9 @@
 
 /// The widest reading of a path: what a careless upstream could take it for.
 ///
-/// Never forwarded and never the reason of a refusal; a rule that only this key hits demands the token. Three steps of a
-/// reader can also hide a segment from a rule (a look-alike that becomes a slash, a trimmed `..`, a cut parameter), so
-/// that each can be left out: see ``Reading``. The storage is reused.
+/// Never forwarded and never the reason of a refusal; a rule that only this key hits demands the token. Some steps
+/// of a reader can also hide a segment from a rule (a look-alike that becomes a slash, a trimmed `..`, a cut parameter),
+/// so that each can be left out: see ``Reading``. The storage is reused.
 package struct PathFold: Sendable {
     /// The steps that not every upstream takes.
     package struct Reading: OptionSet, Sendable {
@@ -14,26 +14,38 @@ package struct PathFold: Sendable {
             self.rawValue = rawValue
         }
 
-        /// Compatibility characters and overlong sequences become ASCII (Unicode NFKC, best-fit tables).
+        /// Compatibility characters and overlong sequences become ASCII (Unicode NFKC, lenient decoders).
         package static let lookalikes = Reading(rawValue: 1)
-        /// Dots and spaces around a segment, stream names and session segments are dropped (Windows, IIS).
+        /// Dots and spaces behind a segment are dropped (Windows).
         package static let trimming = Reading(rawValue: 2)
         /// Parameters are dropped, the path ends at `?` or `#` (Tomcat, second parsers).
         package static let delimiters = Reading(rawValue: 4)
 
-        package static let widest: Reading = [.lookalikes, .trimming, .delimiters]
+        /// Spaces before a segment are dropped, `.. .` is `..` (scripts).
+        package static let oddities = Reading(rawValue: 8)
+        /// Dot-segments that other steps bring about are resolved, segments that they empty are dropped.
+        package static let dots = Reading(rawValue: 16)
+
+        /// Characters that only look like ASCII become it, all white space is trimmed, ignorable characters are dropped.
+        package static let bestFit = Reading(rawValue: 32)
+
+        /// Names of NTFS streams and session segments are dropped (IIS).
+        package static let streams = Reading(rawValue: 64)
+        /// A plus sign around a segment is a space (form decoders).
+        package static let plus = Reading(rawValue: 128)
+
+        package static let widest = Reading(rawValue: 255)
 
         /// The readings to try after the widest one, fewest steps left out first.
-        static let narrower: [Reading] = [
-            [.trimming, .delimiters], [.lookalikes, .delimiters], [.lookalikes, .trimming],
-            [.delimiters], [.trimming], [.lookalikes], [],
-        ]
+        static let narrower = (0..<widest.rawValue)
+            .sorted { ($1.nonzeroBitCount, $1) < ($0.nonzeroBitCount, $0) }.map(Reading.init(rawValue:))
     }
 
     /// The folded path of the last call: `/`, or segments without a final slash.
     package private(set) var key: [UInt8] = []
     private var work: [UInt8] = []
     private var effects: Reading = []
+    private var plusIsBlank = false
     private var writer = SegmentWriter()
 
     package init() {}
@@ -44,15 +56,22 @@ package struct PathFold: Sendable {
     @discardableResult
     package mutating func fold(_ path: Span<UInt8>, reading: Reading = .widest) -> Reading {
         effects = []
+        plusIsBlank = reading.contains(.plus)
+        if Self.isOwnKey(path) {
+            key.removeAll(keepingCapacity: true)
+            let end = path.count > 1 && path[path.count - 1] == ASCII.slash ? path.count - 1 : path.count
+            for index in 0..<end { key.append(path[index]) }
+            return []
+        }
         work.removeAll(keepingCapacity: true)
         for index in 0..<path.count { work.append(path[index]) }
         for _ in 0..<3 {
             let isDecoded = decodeTriplets()
-            let isMapped = mapSequences(replacing: reading.contains(.lookalikes))
+            let isMapped = mapSequences(reading)
             guard isDecoded || isMapped else { break }
         }
         simplify(reading)
-        writeSegments(trimming: reading.contains(.trimming))
+        writeSegments(reading)
         return effects
     }
 
@@ -79,6 +98,22 @@ package struct PathFold: Sendable {
             }
         }
         return true
+    }
+
+    /// Whether no octet of a path has a second reading, but for a final slash.
+    private static func isOwnKey(_ path: Span<UInt8>) -> Bool {
+        guard path.count > 0, path[0] == ASCII.slash else { return false }
+        var previous: UInt8 = 0
+        for index in 0..<path.count {
+            let octet = path[index]
+            switch octet {
+            case 0x61...0x7A, 0x30...0x39, 0x2D, 0x5F, 0x7E, ASCII.dot: break
+            case ASCII.slash where previous != ASCII.dot && previous != ASCII.slash: break
+            default: return false
+            }
+            previous = octet
+        }
+        return previous != ASCII.dot
     }
 
     // MARK: - Decoding
@@ -140,7 +175,7 @@ package struct PathFold: Sendable {
     }
 
     /// Replaces characters beyond ASCII by what a folding upstream makes of them.
-    private mutating func mapSequences(replacing: Bool) -> Bool {
+    private mutating func mapSequences(_ reading: Reading) -> Bool {
         guard work.contains(where: { $0 >= 0x80 }) else { return false }
         var read = 0
         var written = 0
@@ -151,11 +186,7 @@ package struct PathFold: Sendable {
                 read += 1
                 continue
             }
-            if replacing, let replacement = Lookalike.replacement(of: scalar), replacement.utf8CodeUnitCount <= length {
-                for octet in replacement.description.utf8 { put(octet, at: &written) }
-                isChanged = true
-            } else if replacing, let octet = Lookalike.ascii(of: scalar) {
-                put(octet, at: &written)
+            if replace(scalar, length: length, reading, at: &written) {
                 isChanged = true
             } else if length == 2, scalar >= 0x80 {
                 putSequence(Lookalike.lowercased(scalar), at: &written)
@@ -165,8 +196,32 @@ package struct PathFold: Sendable {
             read += length
         }
         work.removeLast(work.count - written)
-        if isChanged { effects.insert(.lookalikes) }
         return isChanged
+    }
+
+    /// Writes what a character becomes, which is never longer; false when it stays.
+    private mutating func replace(_ scalar: UInt32, length: Int, _ reading: Reading, at written: inout Int) -> Bool {
+        if Lookalike.changesIntoLetters(scalar), let text = LookalikeTable.texts[scalar] {
+            for octet in text { put(octet, at: &written) }
+        } else if let octet = Lookalike.compatible(scalar) {
+            effects.insert(.lookalikes)
+            guard reading.contains(.lookalikes) else { return false }
+            put(octet, at: &written)
+        } else if let octet = Lookalike.bestFit(scalar) {
+            effects.insert(.bestFit)
+            guard reading.contains(.bestFit) else { return false }
+            put(octet, at: &written)
+        } else if let text = LookalikeTable.texts[scalar], text.count <= length {
+            effects.insert(.lookalikes)
+            guard reading.contains(.lookalikes) else { return false }
+            for octet in text { put(octet, at: &written) }
+        } else if Lookalike.isIgnorable(scalar) {
+            effects.insert(.bestFit)
+            return reading.contains(.bestFit)
+        } else {
+            return false
+        }
+        return true
     }
 
     /// The character that starts at an offset, overlong forms included, and its length.
@@ -193,29 +248,34 @@ package struct PathFold: Sendable {
     /// Lower case, `/` for `\`, no controls, no parameters; ends at NUL, `?` or `#`.
     private mutating func simplify(_ reading: Reading) {
         let cuts = reading.contains(.delimiters)
+        var found: Reading = []
+        var octets = work.mutableSpan
         var written = 0
         var isInParameter = false
-        for read in 0..<work.count {
-            var octet = ASCII.lowercased(work[read])
+        for read in 0..<octets.count {
+            var octet = ASCII.lowercased(octets[read])
             if octet == ASCII.backslash { octet = ASCII.slash }
             if octet == 0 { break }
+            if octet == ASCII.plus { found.insert(.plus) }
             if octet == ASCII.questionMark || octet == ASCII.hash {
-                effects.insert(.delimiters)
+                found.insert(.delimiters)
                 if cuts { break }
             }
             if octet == ASCII.semicolon {
-                effects.insert(.delimiters)
+                found.insert(.delimiters)
                 isInParameter = cuts
             } else if octet == ASCII.slash {
                 isInParameter = false
             }
             if isInParameter || octet < 0x20 || octet == ASCII.delete { continue }
-            put(octet, at: &written)
+            octets[written] = octet
+            written += 1
         }
         work.removeLast(work.count - written)
+        effects.formUnion(found)
     }
 
-    private mutating func writeSegments(trimming: Bool) {
+    private mutating func writeSegments(_ reading: Reading) {
         key.removeAll(keepingCapacity: true)
         key.append(ASCII.slash)
         writer = SegmentWriter()
@@ -223,44 +283,57 @@ package struct PathFold: Sendable {
         while start < work.count {
             var end = start
             while end < work.count, work[end] != ASCII.slash { end += 1 }
-            writeSegment(start..<end, trimming: trimming)
-            writer.close(&key, isLast: false)
+            if start < end { writeSegment(start..<end, reading) }
             start = end + 1
         }
         if key.count > 1, key.last == ASCII.slash { key.removeLast() }
     }
 
-    private mutating func writeSegment(_ segment: Range<Int>, trimming: Bool) {
-        guard !segment.isEmpty else { return }
-        let kept = trimmed(segment)
-        if kept != segment {
-            effects.insert(.trimming)
+    private mutating func writeSegment(_ segment: Range<Int>, _ reading: Reading) {
+        var kept = segment
+        let unnamed = withoutStream(segment)
+        if unnamed != kept {
+            effects.insert(.streams)
+            if reading.contains(.streams) { kept = unnamed }
         }
-        for index in trimming ? kept : segment { key.append(work[index]) }
+        if let first = kept.first, isBlank(work[first]) {
+            effects.insert(.oddities)
+            if reading.contains(.oddities) { kept = kept.drop { isBlank(work[$0]) } }
+        }
+        let isOdd = isClimbWithBlanks(kept)
+        let trimmed = isOdd && reading.contains(.oddities) ? kept.prefix(2) : trimmed(kept)
+        if trimmed != kept {
+            effects.formUnion(isOdd ? [.trimming, .oddities] : .trimming)
+            if reading.contains(.trimming) { kept = trimmed }
+        }
+        if kept.isEmpty || isDots(kept) { effects.insert(.dots) }
+        let resolves = reading.contains(.dots)
+        for index in kept.isEmpty && !resolves ? segment : kept { key.append(work[index]) }
+        writer.close(&key, isLast: false, resolvesDots: resolves)
     }
 
-    /// What a trimming upstream keeps of a segment; `.` and `..` are kept.
+    /// Whether a segment is `..` and then dots and spaces, the space first: some trim it to `..`, some to nothing.
+    private func isClimbWithBlanks(_ segment: Range<Int>) -> Bool {
+        leadingDots(segment) == 2 && segment.count > 3 && isBlank(work[segment.lowerBound + 2])
+            && segment.allSatisfy { work[$0] == ASCII.dot || isBlank(work[$0]) }
+            && segment.dropFirst(2).contains { work[$0] == ASCII.dot }
+    }
+
+    private func isDots(_ segment: Range<Int>) -> Bool {
+        segment.count <= 2 && segment.allSatisfy { work[$0] == ASCII.dot }
+    }
+
+    /// What an upstream that trims the end keeps of a segment; `.` and `..` are kept.
     private func trimmed(_ segment: Range<Int>) -> Range<Int> {
-        var start = segment.lowerBound
-        var end = segment.upperBound
-        if isSession(segment) { return start..<start }
-        if let colon = streamName(in: segment) { end = colon }
-        while start < end, isBlank(work[start]) { start += 1 }
-        var last = end
+        let start = segment.lowerBound
+        var last = segment.upperBound
         while last > start, isBlank(work[last - 1]) { last -= 1 }
-        let dots = leadingDots(start..<last)
-        if dots == 1 || dots == 2, start + dots == last { return start..<last }
+        if isDots(start..<last) { return start..<last }
         while last > start, isBlank(work[last - 1]) || work[last - 1] == ASCII.dot { last -= 1 }
-        // `.. .` is `..` for whoever trims one dot and one space after the other.
-        if last == start, dots == 2 { return start..<(start + 2) }
-        end = last
-        return start..<end
+        return start..<last
     }
 
-    /// A space, or the plus sign that a form decoder takes for one.
-    private func isBlank(_ octet: UInt8) -> Bool {
-        octet == ASCII.space || octet == ASCII.plus
-    }
+    private func isBlank(_ octet: UInt8) -> Bool { octet == ASCII.space || octet == ASCII.plus && plusIsBlank }
 
     private func leadingDots(_ range: Range<Int>) -> Int {
         var count = 0
@@ -269,6 +342,11 @@ package struct PathFold: Sendable {
             count += 1
         }
         return count
+    }
+
+    private func withoutStream(_ segment: Range<Int>) -> Range<Int> {
+        if isSession(segment) { return segment.prefix(0) }
+        return segment.lowerBound..<(streamName(in: segment) ?? segment.upperBound)
     }
 
     /// Whether a segment is a cookieless session of ASP.NET, `(S(...))` (CVE-2023-36899).

@@ -38,6 +38,16 @@ package struct PathPattern: Sendable, Hashable {
     /// How narrow it is.
     package let specificity: Specificity
 
+    /// `/` alone.
+    package static let root = PathPattern()
+
+    private init() {
+        text = "/"
+        bytes = [ASCII.slash]
+        matchesBelow = false
+        specificity = Specificity(segments: [[]], matchesBelow: false)
+    }
+
     /// Reads a pattern.
     ///
     /// - Throws: the fault that makes it none.

@@ -138,6 +138,11 @@ struct RouteSearch {
     /// Whether a fold hit was found.
     var hasHit: Bool { min(best, unlisted) < Int.max }
 
+    /// Takes an entry without having looked at every reading.
+    mutating func giveUp(at entry: Int?) {
+        if let entry { best = min(best, entry) }
+    }
+
     /// Considers entries in ascending order.
     mutating func offer(_ list: [Int], of entries: [RouteTable.Entry], path: Span<UInt8>) {
         for index in list {

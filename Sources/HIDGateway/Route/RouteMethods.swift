@@ -9,29 +9,30 @@ struct RequestMethod: Sendable {
 
 /// Numbers for all methods that rules list.
 struct MethodTable: Sendable {
+    /// The values are offsets into `methods`.
     private var exact = ByteTable()
     private var ignoringCase = ByteTable(ignoringCase: true)
-    private var count = 0
+    private var methods: [RequestMethod] = []
 
     func method(_ octets: Span<UInt8>) -> RequestMethod {
-        guard !exact.isEmpty else { return RequestMethod(exact: -1, ignoringCase: -1) }
-        return RequestMethod(
-            exact: exact.value(of: octets, scope: 0), ignoringCase: ignoringCase.value(of: octets, scope: 0))
+        let known = exact.value(of: octets, scope: 0)
+        guard known < 0 else { return methods[known] }
+        return RequestMethod(exact: -1, ignoringCase: ignoringCase.value(of: octets, scope: 0))
     }
 
     /// Numbers the methods of a rule.
-    mutating func add(_ methods: [String]) -> RouteMethods {
-        var numbers: [RequestMethod] = []
-        var names = methods
-        if names.contains("GET") { names.append("HEAD") }
-        for name in names {
-            let octets = Array(name.utf8)
-            count += 1
-            let number = exact.value(of: octets, scope: 0, inserting: count)
-            let folded = ignoringCase.value(of: octets.map(ASCII.lowercased), scope: 0, inserting: count)
-            numbers.append(RequestMethod(exact: number, ignoringCase: folded))
+    mutating func add(_ names: [String]) -> RouteMethods {
+        let names = names.contains("GET") ? names + ["HEAD"] : names
+        return RouteMethods(numbers: names.map { number(Array($0.utf8)) })
+    }
+
+    private mutating func number(_ octets: [UInt8]) -> RequestMethod {
+        let number = exact.value(of: octets, scope: 0, inserting: methods.count)
+        if number == methods.count {
+            let folded = ignoringCase.value(of: octets.map(ASCII.lowercased), scope: 0, inserting: number)
+            methods.append(RequestMethod(exact: number, ignoringCase: folded))
         }
-        return RouteMethods(numbers: numbers)
+        return methods[number]
     }
 }
 

@@ -18,6 +18,12 @@ package struct RouteMatch: Sendable, Equatable {
     package let kind: Kind
     /// The path is that of a critical route which does not list the method, and no rule as narrow does: 405.
     package let methodNotListed: Bool
+
+    package init(routeIndex: Int?, kind: Kind, methodNotListed: Bool) {
+        self.routeIndex = routeIndex
+        self.kind = kind
+        self.methodNotListed = methodNotListed
+    }
 }
 
 /// All routes, ready to be looked up; never changed after `init`.
@@ -47,6 +53,9 @@ package final class RouteTable: Sendable {
     static let anyHost = 0
     /// All critical rules, as if they had no host.
     static let everyHost = 1
+    /// Octets that may be folded for one request, with 256 more for each reading: some 100 of a short path, 3 of the
+    /// longest one.
+    private static let readingBudget = 32 << 10
 
     let entries: [Entry]
     private let hosts: ByteTable
@@ -54,7 +63,8 @@ package final class RouteTable: Sendable {
     private let methods: MethodTable
     private let canonical: RouteIndex
     private let folded: RouteIndex
-    private let hasCritical: Bool
+    /// The most specific critical entry, or nil without any.
+    private let firstCritical: Int?
     /// Whether every critical pattern is its own folded form, so that a plain path needs one look-up only.
     private let patternsAreOwnKeys: Bool
 
@@ -67,7 +77,7 @@ package final class RouteTable: Sendable {
         methods = builder.methods
         canonical = builder.canonical
         folded = builder.folded
-        hasCritical = builder.entries.contains { $0.isCritical }
+        firstCritical = builder.entries.firstIndex { $0.isCritical }
         patternsAreOwnKeys = builder.patternsAreOwnKeys
     }
 
@@ -90,7 +100,7 @@ package final class RouteTable: Sendable {
         visit(canonical, key: path, host: host, known: known, path: path, &search)
         let (entry, methodNotListed) = decision(of: search)
         let isCritical = entry.map { entries[$0].isCritical } ?? false
-        if hasCritical, !isCritical, !(isSite && patternsAreOwnKeys && PathFold.hasOneName(path)) {
+        if firstCritical != nil, !isCritical, !(isSite && patternsAreOwnKeys && PathFold.hasOneName(path)) {
             var wide = RouteSearch(plane: .fold, method: method)
             wide.offersOtherHosts = !isSite
             visitReadings(of: path, host: host, known: known, &fold, &wide)
@@ -132,14 +142,20 @@ package final class RouteTable: Sendable {
     }
 
     /// Tries the readings of a path, the widest one first, until one hits a critical rule.
+    ///
+    /// A long path with many readings is not worth the time: it counts as a hit, so that the token is demanded.
     private func visitReadings(
         of path: Span<UInt8>, host: Span<UInt8>, known: Int, _ fold: inout PathFold, _ search: inout RouteSearch
     ) {
         var effects = fold.fold(path)
         visitNames(fold.key, host: host, known: known, path: path, &search)
+        guard !effects.isEmpty else { return }
+        var budget = Self.readingBudget
         for reading in PathFold.Reading.narrower {
             guard !search.hasHit else { return }
             guard PathFold.Reading.widest.subtracting(reading).isSubset(of: effects) else { continue }
+            budget -= path.count + 256
+            guard budget >= 0 else { return search.giveUp(at: firstCritical) }
             effects.formUnion(fold.fold(path, reading: reading))
             visitNames(fold.key, host: host, known: known, path: path, &search)
         }

@@ -81,7 +81,9 @@ struct RequestVerification {
         }
     }
 
-    /// The content is over the limit and cannot be judged. Returns the reason when that stops the request.
+    /// The content is over the limit and cannot be judged.
+    ///
+    /// Returns the reason when that stops the request.
     mutating func contentTooLarge() -> Reason? {
         signature = nil
         return note(.bodyTooLarge)
@@ -101,7 +103,9 @@ struct RequestVerification {
                 tokenText: bytes.extracting(tokenRange), deviceKey: key.span))
     }
 
-    /// What the replay store said. Returns the reason when that stops the request.
+    /// What the replay store said.
+    ///
+    /// Returns the reason when that stops the request.
     mutating func replayed(_ reason: Reason) -> Reason? {
         note(reason)
     }
@@ -109,7 +113,9 @@ struct RequestVerification {
 
 /// The request-target in origin-form, as it was sent: what the client signed (PROTOCOL section 4).
 enum OriginForm {
-    /// Where it stands in the head. An absolute-form target is read from its path on.
+    /// Where it stands in the head.
+    ///
+    /// An absolute-form target is read from its path on.
     static func range(of request: RequestHead) -> Range<Int> {
         let target = request.target
         let bytes = request.bytes

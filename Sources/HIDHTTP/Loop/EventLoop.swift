@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import Dispatch
 internal import CLinux
+package import Dispatch
 internal import Glibc
 package import Synchronization
 
@@ -32,7 +32,9 @@ package struct Registration: Equatable, Sendable {
 
     /// Monotonic nanoseconds, read once a turn.
     package private(set) var now: UInt64
-    /// Wall-clock nanoseconds since 1970, read once a turn. For claims and logs only.
+    /// Wall-clock nanoseconds since 1970, read once a turn.
+    ///
+    /// For claims and logs only.
     package private(set) var wall: Int64
     /// Turns made, for the watchdog and for tests.
     package let turns = Atomic<Int>(0)
@@ -85,7 +87,9 @@ package struct Registration: Equatable, Sendable {
         unsafe events.deallocate()
     }
 
-    /// Starts the loop. The source keeps it alive until `stop`.
+    /// Starts the loop.
+    ///
+    /// The source keeps it alive until `stop`.
     package func start() {
         let source = DispatchSource.makeReadSource(fileDescriptor: epoll, queue: queue)
         source.setEventHandler { self.serve() }
@@ -97,7 +101,9 @@ package struct Registration: Equatable, Sendable {
         source.activate()
     }
 
-    /// Ends the loop after what is queued. Any thread.
+    /// Ends the loop after what is queued.
+    ///
+    /// Any thread.
     package func stop() {
         enqueue { [self] in
             source?.cancel()
@@ -107,7 +113,9 @@ package struct Registration: Equatable, Sendable {
         }
     }
 
-    /// Runs `work` on the loop in one of its next turns. Any thread.
+    /// Runs `work` on the loop in one of its next turns.
+    ///
+    /// Any thread.
     package func enqueue(_ work: @escaping @Sendable () -> Void) {
         let wasEmpty = inbox.withLock { box in
             box.append(work)
@@ -118,24 +126,32 @@ package struct Registration: Equatable, Sendable {
         _ = SystemCall.retrying { unsafe write(wake, &one, 8) }
     }
 
-    /// Runs `work` on this loop after the events at hand, outside any span over the scratch buffer. Loop only.
+    /// Runs `work` on this loop after the events at hand, outside any span over the scratch buffer.
+    ///
+    /// Loop only.
     package func afterEvents(_ work: @escaping () -> Void) {
         deferred.append(work)
     }
 
-    /// Writes out what `target` has gathered once the events at hand are done. Loop only.
+    /// Writes out what `target` has gathered once the events at hand are done.
+    ///
+    /// Loop only.
     func flushAfterEvents(_ target: any Flushable) {
         flushes.append(target)
     }
 
-    /// Moves a timer. Loop only.
-    package func set(_ timer: LoopTimer, after delay: Duration) {
+    /// Moves a timer.
+    ///
+    /// Loop only.
+    package func set(_ timer: LoopTimer, after delay: Delay) {
         timers.set(timer, to: now &+ delay.nanoseconds)
     }
 
     // MARK: - Registrations
 
-    /// Adds a descriptor to the set; edge-triggered unless `level`. Loop only.
+    /// Adds a descriptor to the set; edge-triggered unless `level`.
+    ///
+    /// Loop only.
     package func register(
         _ descriptor: Int32, events mask: UInt32, level: Bool = false, handler: any EventHandler
     ) throws(SystemCallError) -> Registration {
@@ -153,7 +169,9 @@ package struct Registration: Equatable, Sendable {
         return registration
     }
 
-    /// Changes what is waited for. Loop only.
+    /// Changes what is waited for.
+    ///
+    /// Loop only.
     package func modify(_ registration: Registration, _ descriptor: Int32, events mask: UInt32) {
         var event = unsafe epoll_event()
         unsafe event.events = mask
@@ -161,7 +179,9 @@ package struct Registration: Equatable, Sendable {
         _ = SystemCall.retrying { unsafe epoll_ctl(epoll, EPOLL_CTL_MOD, descriptor, &event) }
     }
 
-    /// Takes a descriptor out of the set; `closing` when its close does that by itself. Loop only.
+    /// Takes a descriptor out of the set; `closing` when its close does that by itself.
+    ///
+    /// Loop only.
     package func deregister(_ registration: Registration, _ descriptor: Int32, closing: Bool = false) {
         if !closing {
             var event = unsafe epoll_event()
@@ -200,7 +220,9 @@ package struct Registration: Equatable, Sendable {
         armAlarm()
     }
 
-    /// One round of events, timers, deferred work and writes. Returns whether anything happened.
+    /// One round of events, timers, deferred work and writes.
+    ///
+    /// Returns whether anything happened.
     private func runTurn(waiting milliseconds: Int32) -> Bool {
         let (count, _) = SystemCall.retrying { unsafe epoll_wait(epoll, events, Int32(Self.batch), milliseconds) }
         now = MonotonicClock.now()

@@ -1,5 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
+/// A duration in the unit of the loop's clock, converted once: the arithmetic of `Duration` is 128 bits wide.
+package struct Delay: Sendable, Hashable {
+    let nanoseconds: UInt64
+
+    package init(_ duration: Duration) {
+        nanoseconds = duration.nanoseconds
+    }
+}
+
 /// A deadline that is moved far more often than it fires.
 ///
 /// Moving it later costs one store: the entry in the loop's heap stays where it is and is put back when it comes up
@@ -11,7 +20,9 @@ package final class LoopTimer {
     fileprivate var queued = UInt64.max
     private let action: () -> Void
 
-    /// Makes a timer that is off. `action` runs on the loop and must not hold the owner strongly.
+    /// Makes a timer that is off.
+    ///
+    /// `action` runs on the loop and must not hold the owner strongly.
     package init(action: @escaping () -> Void) {
         self.action = action
     }
@@ -43,7 +54,9 @@ struct TimerHeap {
         push(deadline, timer)
     }
 
-    /// Takes one due timer off the heap; nil when none is due. The caller runs it outside any access to the heap.
+    /// Takes one due timer off the heap; nil when none is due.
+    ///
+    /// The caller runs it outside any access to the heap.
     mutating func popDue(at now: UInt64) -> LoopTimer? {
         while let first = entries.first, first.deadline <= now {
             let timer = first.timer

@@ -24,7 +24,9 @@ struct OutputQueue {
 
     private var isInFlight = false
 
-    /// Writes with `write` (octets, offset) until all is out or it would block. Returns the last result.
+    /// Writes with `write` (octets, offset) until all is out or it would block.
+    ///
+    /// Returns the last result.
     mutating func drain(_ write: ([UInt8], Int) -> IOResult) -> IOResult {
         var total = 0
         while true {

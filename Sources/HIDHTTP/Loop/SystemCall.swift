@@ -62,7 +62,16 @@ enum SystemCall {
         return error == EAGAIN ? .again : .failed(error)
     }
 
-    /// Sends `bytes` from `offset` on. Never raises SIGPIPE.
+    /// Whether a read would wait: no octet is there, and the peer has not closed.
+    static func hasNothingToRead(_ descriptor: Int32) -> Bool {
+        var octet: UInt8 = 0
+        let (count, error) = retrying { unsafe recv(descriptor, &octet, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) }
+        return count < 0 && error == EAGAIN
+    }
+
+    /// Sends `bytes` from `offset` on.
+    ///
+    /// Never raises SIGPIPE.
     static func send(_ descriptor: Int32, _ bytes: [UInt8], from offset: Int) -> IOResult {
         let (count, error) = unsafe bytes.withUnsafeBytes { source in
             let rest = unsafe UnsafeRawBufferPointer(rebasing: source[offset...])

@@ -53,6 +53,14 @@ package struct RequestHead: FieldSection, Sendable, Equatable {
 
     /// Whether the method is exactly that token.
     package func isMethod(_ token: StaticString) -> Bool {
-        method.count == token.utf8CodeUnitCount && bytes[method].elementsEqual(token.description.utf8)
+        guard method.count == token.utf8CodeUnitCount else { return false }
+        let octets = bytes.span
+        let start = method.lowerBound
+        return token.withUTF8Buffer { text in
+            for index in text.indices {
+                guard unsafe text[index] == octets[start + index] else { return false }
+            }
+            return true
+        }
     }
 }

@@ -4,7 +4,9 @@ internal import CLinux
 internal import Glibc
 package import Synchronization
 
-/// Makes the application side of each new connection. Called on the connection's loop.
+/// Makes the application side of each new connection.
+///
+/// Called on the connection's loop.
 package protocol ServerHandlerFactory: AnyObject {
     func makeHandler(loop: EventLoop, peer: PeerAddress, listener: Int) -> any ServerHandler
 }
@@ -21,7 +23,9 @@ package final class ConnectionBudget: Sendable {
         self.limitPerClient = limitPerClient
     }
 
-    /// Connections open now. Any thread.
+    /// Connections open now.
+    ///
+    /// Any thread.
     package var count: Int { open.load(ordering: .relaxed) }
 
     /// Takes a place for a client; false when all, or all of that client's, are taken.
@@ -30,12 +34,14 @@ package final class ConnectionBudget: Sendable {
             open.subtract(1, ordering: .relaxed)
             return false
         }
-        let fits = peer.isLocal || perClient.withLock { counts in
-            let count = counts[peer, default: 0]
-            guard count < limitPerClient else { return false }
-            counts[peer] = count + 1
-            return true
-        }
+        let fits =
+            peer.isLocal
+            || perClient.withLock { counts in
+                let count = counts[peer, default: 0]
+                guard count < limitPerClient else { return false }
+                counts[peer] = count + 1
+                return true
+            }
         if !fits { open.subtract(1, ordering: .relaxed) }
         return fits
     }
@@ -50,7 +56,9 @@ package final class ConnectionBudget: Sendable {
     }
 }
 
-/// The listeners and connections of one loop. Confined to it.
+/// The listeners and connections of one loop.
+///
+/// Confined to it.
 package final class ConnectionGroup {
     package let loop: EventLoop
     /// Set when the server drains: answers announce the close, idle connections end.
@@ -94,7 +102,9 @@ package final class ConnectionGroup {
         if connections.isEmpty { finishDrain() }
     }
 
-    /// Cuts what is left. Returns how many connections that were.
+    /// Cuts what is left.
+    ///
+    /// Returns how many connections that were.
     package func cut() -> Int {
         let rest = Array(connections.values)
         for connection in rest { connection.cut() }
@@ -151,7 +161,7 @@ final class Acceptor: EventHandler {
     /// Accepts in one turn before other events get theirs.
     private static let batch = 64
     /// How long accepting pauses when descriptors run out: long enough not to spin, short enough not to be noticed.
-    private static let pauseTime = Duration.milliseconds(100)
+    private static let pauseTime = Delay(.milliseconds(100))
 
     init(descriptor: Int32, group: ConnectionGroup, listener: Int) {
         self.descriptor = descriptor

@@ -11,14 +11,17 @@ package enum ListenError: Error, CustomStringConvertible {
 
     package var description: String {
         switch self {
-        case .unknownHost(let host): "'\(host)' is not an address of this machine; use an IP address or a name that resolves"
+        case .unknownHost(let host):
+            "'\(host)' is no address of this machine; use an IP address or a name that resolves"
         case .system(let error): "\(error)"
         case .pathTooLong(let path): "'\(path)' is longer than a unix socket path may be (107 octets)"
         }
     }
 }
 
-/// A bound, listening, non-blocking socket. The one who takes `descriptor` closes it.
+/// A bound, listening, non-blocking socket.
+///
+/// The one who takes `descriptor` closes it.
 package struct ListeningSocket: Sendable {
     package let descriptor: Int32
 
@@ -60,7 +63,9 @@ package struct ListeningSocket: Sendable {
         }
     }
 
-    /// Binds a TCP address. With `shared`, several sockets may bind it: one a loop (SO_REUSEPORT).
+    /// Binds a TCP address.
+    ///
+    /// With `shared`, several sockets may bind it: one a loop (SO_REUSEPORT).
     package static func tcp(host: String, port: UInt16, shared: Bool) throws(ListenError) -> ListeningSocket {
         var hints = unsafe addrinfo()
         unsafe hints.ai_family = AF_UNSPEC
@@ -107,7 +112,9 @@ package struct ListeningSocket: Sendable {
         return try ListeningSocket(adopting: descriptor)
     }
 
-    /// Binds a unix socket. A stale socket file of an earlier run is replaced, one that answers is not.
+    /// Binds a unix socket.
+    ///
+    /// A stale socket file of an earlier run is replaced, one that answers is not.
     package static func unix(path: String) throws(ListenError) -> ListeningSocket {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)

@@ -118,13 +118,15 @@ package final class ServerConnection: EventHandler, Flushable {
 
     /// Lets the handler answer a request that cannot go on; nothing more of it is read.
     private func refuse(_ failure: RequestFailure) {
+        // Of a head that was not complete nothing may be used: its ranges may point nowhere.
+        if requestPhase == .head { request.reset() }
         requestPhase = .complete
         exchangeActive = true
         closesAfterResponse = true
         handler.requestFailed(self, failure)
     }
 
-    private func arm(_ kind: Deadline, _ delay: Duration) {
+    private func arm(_ kind: Deadline, _ delay: Delay) {
         guard let timer else { return }
         deadline = kind
         loop.set(timer, after: delay)
@@ -132,7 +134,9 @@ package final class ServerConnection: EventHandler, Flushable {
 
     // MARK: - Reading
 
-    /// Stops reading content; the client is held back by its window. Used while the upstream is slow.
+    /// Stops reading content; the client is held back by its window.
+    ///
+    /// Used while the upstream is slow.
     package private(set) var isPaused = false
 
     /// Stops delivering content until `resumeContent`.
@@ -177,7 +181,9 @@ package final class ServerConnection: EventHandler, Flushable {
         }
     }
 
-    /// Reads once. Returns whether to go on.
+    /// Reads once.
+    ///
+    /// Returns whether to go on.
     private func receive() -> Bool {
         switch SystemCall.receive(descriptor, into: &loop.scratch.bytes) {
         case .again:
@@ -220,7 +226,9 @@ package final class ServerConnection: EventHandler, Flushable {
         lose(.closed)
     }
 
-    /// Consumes as much of `input` as the exchange takes now. Returns how much that was.
+    /// Consumes as much of `input` as the exchange takes now.
+    ///
+    /// Returns how much that was.
     private func process(_ input: Span<UInt8>) -> Int {
         var used = 0
         while stage == .open {
@@ -293,7 +301,9 @@ package final class ServerConnection: EventHandler, Flushable {
 
     // MARK: - Answering
 
-    /// Sends an interim answer, 100 or 103. Nothing may be sent once the answer proper has begun.
+    /// Sends an interim answer, 100 or 103.
+    ///
+    /// Nothing may be sent once the answer proper has begun.
     package func sendInterim(status: Int, fields: (inout [UInt8]) -> Void = { _ in }) {
         guard responsePhase == .none, stage == .open, request.minorVersion == 1 else { return }
         write { bytes in
@@ -303,7 +313,9 @@ package final class ServerConnection: EventHandler, Flushable {
         }
     }
 
-    /// Begins the answer. `fields` appends every field line but the framing and Connection ones.
+    /// Begins the answer.
+    ///
+    /// `fields` appends every field line but the framing and Connection ones.
     package func startResponse(
         status: Int, framing: ResponseFraming, closing: Bool = false, fields: (inout [UInt8]) -> Void
     ) {
@@ -433,7 +445,9 @@ package final class ServerConnection: EventHandler, Flushable {
         request.reset()
         parser.reset()
         requestStart = loop.now
-        arm(pending.isEmpty ? .keepAlive : .header, pending.isEmpty ? settings.keepAliveTimeout : settings.headerTimeout)
+        arm(
+            pending.isEmpty ? .keepAlive : .header, pending.isEmpty ? settings.keepAliveTimeout : settings.headerTimeout
+        )
         pumpLater()
     }
 

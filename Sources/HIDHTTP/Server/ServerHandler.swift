@@ -22,7 +22,9 @@ package enum ClientLoss: Sendable, Equatable {
     case cut
 }
 
-/// The application side of one downstream connection. All calls come on the connection's loop.
+/// The application side of one downstream connection.
+///
+/// All calls come on the connection's loop.
 ///
 /// A span is valid only during the call that brings it.
 package protocol ServerHandler: AnyObject {

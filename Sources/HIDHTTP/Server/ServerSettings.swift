@@ -4,17 +4,17 @@
 package struct ServerSettings: Sendable {
     package var limits: HeadLimits
     /// From the first octet of a request (or the accept) to the end of its head.
-    package var headerTimeout: Duration
+    package var headerTimeout: Delay
     /// Between two reads of content.
-    package var bodyIdleTimeout: Duration
+    package var bodyIdleTimeout: Delay
     /// Between two requests.
-    package var keepAliveTimeout: Duration
+    package var keepAliveTimeout: Delay
     /// Without progress while octets wait to be written.
-    package var writeTimeout: Duration
+    package var writeTimeout: Delay
     /// Content that is read and thrown away after an early answer.
     package var drainBytes = 64 << 10
     /// How long such a connection is drained.
-    package var drainTime: Duration = .seconds(1)
+    package var drainTime = Delay(.seconds(1))
     /// Octets that may wait for a slow client before its upstream is paused.
     package var highWater = 256 << 10
 
@@ -23,9 +23,9 @@ package struct ServerSettings: Sendable {
         writeTimeout: Duration
     ) {
         self.limits = limits
-        self.headerTimeout = headerTimeout
-        self.bodyIdleTimeout = bodyIdleTimeout
-        self.keepAliveTimeout = keepAliveTimeout
-        self.writeTimeout = writeTimeout
+        self.headerTimeout = Delay(headerTimeout)
+        self.bodyIdleTimeout = Delay(bodyIdleTimeout)
+        self.keepAliveTimeout = Delay(keepAliveTimeout)
+        self.writeTimeout = Delay(writeTimeout)
     }
 }

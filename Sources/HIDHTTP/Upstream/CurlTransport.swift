@@ -115,7 +115,7 @@ internal import Glibc
     private func setTimer(_ milliseconds: Int) {
         guard let timer else { return }
         guard milliseconds >= 0 else { return timer.cancel() }
-        loop.set(timer, after: .milliseconds(milliseconds))
+        loop.set(timer, after: Delay(.milliseconds(milliseconds)))
     }
 
     private func watch(_ descriptor: Int32, for what: Int32) {
@@ -213,6 +213,12 @@ internal import Glibc
         case CURLE_AGAIN: return .again
         default: return .failed(Int32(code.rawValue))
         }
+    }
+
+    /// Whether neither the socket nor the TLS library has anything for us, the end of the stream included.
+    func hasNothingToRead() -> Bool {
+        var probe: [UInt8] = [0]
+        return receive(into: &probe) == .again
     }
 
     /// Closes the connection and frees libcurl's handles, once.

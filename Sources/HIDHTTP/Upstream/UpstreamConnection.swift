@@ -2,7 +2,9 @@
 
 internal import CLinux
 
-/// The application side of one exchange with an upstream. All calls come on the connection's loop.
+/// The application side of one exchange with an upstream.
+///
+/// All calls come on the connection's loop.
 package protocol UpstreamHandler: AnyObject {
     /// A checked head is in `connection.response`; interim (1xx) heads come too.
     func upstreamHead(_ connection: UpstreamConnection)
@@ -33,9 +35,11 @@ package final class UpstreamConnection: EventHandler, Flushable {
     package private(set) var bytesIn = 0
 
     private let target: UpstreamTarget
+    private let delays: UpstreamDelays
     private unowned let pool: UpstreamPool
     private let transport: CurlTransport
-    private weak var handler: (any UpstreamHandler)?
+    /// Held from `begin` to the end of the exchange, whatever the end is.
+    private var handler: (any UpstreamHandler)?
     private var registration: Registration?
     private var timer: LoopTimer?
     private var state = State.dialling
@@ -43,6 +47,7 @@ package final class UpstreamConnection: EventHandler, Flushable {
     private var isFlushScheduled = false
     private var isCongested = false
     private var readable = false
+    private var peerClosed = false
     private var isPumping = false
     private var isHeadRequest = false
     private var requestEnded = false
@@ -56,13 +61,14 @@ package final class UpstreamConnection: EventHandler, Flushable {
 
     init(target: UpstreamTarget, pool: UpstreamPool, loop: EventLoop) throws(UpstreamFault) {
         self.target = target
+        delays = pool.delays
         self.pool = pool
         self.loop = loop
         parser = ResponseParser(limits: HeadLimits(headBytes: target.maximumResponseHead, fields: 200))
         transport = try CurlTransport(target: target, loop: loop)
         timer = LoopTimer { [unowned self] in deadlinePassed() }
         transport.connect { [unowned self] fault in dialled(fault) }
-        arm(target.connectTimeout + .milliseconds(250))
+        arm(delays.connect)
     }
 
     private func dialled(_ fault: UpstreamFault?) {
@@ -100,11 +106,11 @@ package final class UpstreamConnection: EventHandler, Flushable {
         }
     }
 
-    /// Whether an idle connection still is what it seems: open, and without a single octet to read. An answer nobody
-    /// asked for would otherwise go to the next client.
+    /// Whether an idle connection still is what it seems: open, and without a single octet to read.
+    ///
+    /// An answer nobody asked for would otherwise go to the next client.
     func isClean() -> Bool {
-        var probe: [UInt8] = [0]
-        return state == .idle && transport.receive(into: &probe) == .again
+        state == .idle && (target.isTLS ? transport.hasNothingToRead() : SystemCall.hasNothingToRead(transport.descriptor))
     }
 
     func close() {
@@ -163,7 +169,9 @@ package final class UpstreamConnection: EventHandler, Flushable {
     package func handle(events: UInt32) {
         guard state != .closed else { return }
         if events & hid_epoll_out != 0, !output.isEmpty { flush() }
-        guard events & (hid_epoll_in | hid_epoll_read_hangup | hid_epoll_hangup | hid_epoll_error) != 0 else { return }
+        let ending = events & (hid_epoll_read_hangup | hid_epoll_hangup | hid_epoll_error) != 0
+        guard ending || events & hid_epoll_in != 0 else { return }
+        if ending { peerClosed = true }
         readable = true
         if state == .idle {
             if isClean() { readable = false } else { close() }
@@ -181,7 +189,7 @@ package final class UpstreamConnection: EventHandler, Flushable {
         }
     }
 
-    private func arm(_ delay: Duration) {
+    private func arm(_ delay: Delay) {
         guard let timer else { return }
         loop.set(timer, after: delay)
     }
@@ -189,7 +197,7 @@ package final class UpstreamConnection: EventHandler, Flushable {
     /// The upstream owes us something: to take octets, or to answer a complete request.
     private func armForAnswer() {
         guard state == .active, !isPaused else { return }
-        if requestEnded || !output.isEmpty || hasAnswered { arm(target.responseTimeout) } else { timer?.cancel() }
+        if requestEnded || !output.isEmpty || hasAnswered { arm(delays.response) } else { timer?.cancel() }
     }
 
     private func scheduleFlush() {
@@ -236,7 +244,9 @@ package final class UpstreamConnection: EventHandler, Flushable {
         }
     }
 
-    /// Reads once. Returns whether to go on.
+    /// Reads once.
+    ///
+    /// Returns whether to go on.
     private func receive() -> Bool {
         let result = transport.receive(into: &loop.scratch.bytes)
         switch result {
@@ -248,9 +258,12 @@ package final class UpstreamConnection: EventHandler, Flushable {
             endOfStream(clean: result == .endOfStream)
             return false
         case .bytes(let count):
+            // A short read has drained a plain socket, unless the end of the stream waits behind it. A TLS library may
+            // hold more than it gave.
+            if count < ReadScratch.size, !target.isTLS, !peerClosed { readable = false }
             bytesIn += count
             hasAnswered = true
-            arm(target.responseTimeout)
+            arm(delays.response)
             let octets = loop.scratch.bytes
             guard pending.isEmpty else {
                 pending.append(contentsOf: octets[..<count])
@@ -336,7 +349,7 @@ package final class UpstreamConnection: EventHandler, Flushable {
         timer?.cancel()
         if canReuse, leftOver == 0, pending.isEmpty, requestEnded, output.isEmpty, response.isPersistent {
             state = .idle
-            arm(target.idleTimeout)
+            arm(delays.idle)
             pool.becameIdle(self)
         } else {
             close()

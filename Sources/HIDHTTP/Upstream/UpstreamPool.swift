@@ -9,10 +9,13 @@ package final class UpstreamBudget: Sendable {
     package init() {}
 }
 
-/// The connections of one loop to one upstream. Confined to the loop.
+/// The connections of one loop to one upstream.
+///
+/// Confined to the loop.
 package final class UpstreamPool {
     private let loop: EventLoop
     package let target: UpstreamTarget
+    let delays: UpstreamDelays
     private var isRetired = false
     private let budget: UpstreamBudget
     private var connections: [ObjectIdentifier: UpstreamConnection] = [:]
@@ -22,6 +25,7 @@ package final class UpstreamPool {
     package init(loop: EventLoop, target: UpstreamTarget, budget: UpstreamBudget) {
         self.loop = loop
         self.target = target
+        delays = UpstreamDelays(target)
         self.budget = budget
     }
 
@@ -60,7 +64,9 @@ package final class UpstreamPool {
         }
     }
 
-    /// Takes a connection back. Whether it stays open.
+    /// Takes a connection back.
+    ///
+    /// Whether it stays open.
     func becameIdle(_ connection: UpstreamConnection) {
         idle.append(connection)
         if isRetired { loop.afterEvents { connection.close() } }

@@ -43,7 +43,23 @@ package struct UpstreamTarget: Sendable, Hashable {
     }
 }
 
-/// Why an upstream gave no (complete) answer. Raw values are reason codes.
+/// The delays of a target in the unit of the loop's clock.
+struct UpstreamDelays {
+    /// A little beyond libcurl's own, which should strike first because it knows more.
+    let connect: Delay
+    let response: Delay
+    let idle: Delay
+
+    init(_ target: UpstreamTarget) {
+        connect = Delay(target.connectTimeout + .milliseconds(250))
+        response = Delay(target.responseTimeout)
+        idle = Delay(target.idleTimeout)
+    }
+}
+
+/// Why an upstream gave no (complete) answer.
+///
+/// Raw values are reason codes.
 package enum UpstreamFault: String, Error, Sendable, CaseIterable {
     case resolve = "dep.upstream_resolve"
     case connect = "dep.upstream_connect"

@@ -113,6 +113,13 @@ package struct JSONLineWriter: Sendable {
         bytes.append(0x22)
     }
 
+    /// An object as the next element of an array; `endObject` closes it.
+    package mutating func beginElement() {
+        appendComma()
+        bytes.append(0x7B)
+        needsComma = false
+    }
+
     /// An element of an array.
     package mutating func element(_ value: [UInt8]) {
         appendComma()

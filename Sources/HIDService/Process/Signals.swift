@@ -30,7 +30,7 @@ package final class ServiceSignals: @unchecked Sendable {
     /// Only made and cancelled; Dispatch does not mark its sources as Sendable.
     private let sources: [any DispatchSourceSignal]
 
-    /// Takes over the given signals and makes writes to closed peers fail instead of killing the process.
+    /// Takes over the given signals, all of them by the time it returns, and makes writes to closed peers fail instead of killing the process.
     ///
     /// The handler is called on `queue`. A closure written in main.swift belongs to the main actor and traps there.
     package init(
@@ -38,14 +38,19 @@ package final class ServiceSignals: @unchecked Sendable {
         handler: @escaping @Sendable (ServiceSignal) -> Void
     ) {
         Self.ignoreBrokenPipes()
+        let watch = DispatchQueue(label: "hid.signals")
+        let registered = DispatchSemaphore(value: 0)
         sources = signals.map { signal in
             // Without this the default action ends the process before Dispatch hears of it.
             _ = Glibc.signal(signal.number, SIG_IGN)
-            let source = DispatchSource.makeSignalSource(signal: signal.number, queue: queue)
-            source.setEventHandler { handler(signal) }
+            let source = DispatchSource.makeSignalSource(signal: signal.number, queue: watch)
+            source.setRegistrationHandler { registered.signal() }
+            source.setEventHandler { queue.async { handler(signal) } }
             source.resume()
             return source
         }
+        // Dispatch takes over on a thread of its own: a signal that came before it did would be lost.
+        for _ in signals { _ = registered.wait(timeout: .now() + .seconds(1)) }
     }
 
     deinit {

@@ -19,7 +19,9 @@ enum JWK {
     }
 
     /// The key of a set for ES256, if it is one.
-    static func signatureKey(_ key: StrictJSON.Node, in json: StrictJSON) -> Result<KeySet.Key, Fault> {
+    static func signatureKey(
+        _ key: StrictJSON.Node, in json: StrictJSON, precomputing: Bool
+    ) -> Result<KeySet.Key, Fault> {
         guard json.kind(key) == .object, let type = json.member("kty", of: key), json.text(type) != nil else {
             return .failure(.bad)
         }
@@ -29,7 +31,8 @@ enum JWK {
             return .failure(isConfused ? .bad : .unsupported)
         }
         guard isForVerifying(key, in: json), let kid = keyID(key, in: json),
-            let point = point(key, in: json), let publicKey = try? P256PublicKey(point: point)
+            let point = point(key, in: json),
+            let publicKey = try? P256PublicKey(point: point, precomputing: precomputing)
         else { return .failure(.bad) }
         return .success(KeySet.Key(kid: kid, publicKey: publicKey))
     }

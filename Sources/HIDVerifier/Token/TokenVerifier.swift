@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-import HIDCrypto
 
 /// What the checks of a token came to.
 public struct TokenCheck: Sendable {
@@ -37,20 +36,16 @@ public struct TokenVerifier: Sendable {
     }
 
     private func verify(_ token: Span<UInt8>, now: Int64) throws(Reason) -> TokenCheck {
-        let form = try CompactForm(token)
-        let header = try TokenHeader(CompactForm.decode(token.extracting(form.header)))
-        guard issuers.contains(where: { key(for: header, in: $0) != nil }) else {
+        let jws = try CompactJWS(token)
+        guard issuers.contains(where: { jws.key(in: $0.keys) != nil }) else {
             throw issuers.contains { $0.keys == nil } ? .keysUnavailable : .keyIDUnknown
         }
-        let signature = try signature(token.extracting(form.signature))
-        let digest = SHA256.hash(token.extracting(form.signedText))
+        let proof = try jws.proof(in: token)
         var genuine: VerifiedToken?
         // Two issuers may use one kid: the key that verifies decides, and `iss` must name its owner.
         for policy in issuers {
-            guard let key = key(for: header, in: policy),
-                key.publicKey.verify(digest: digest.span, signature: signature.span)
-            else { continue }
-            let claims = try Self.claims(genuine, or: token.extracting(form.payload), keyID: key.kid)
+            guard let key = jws.key(in: policy.keys), proof.verifies(with: key) else { continue }
+            let claims = try Self.claims(genuine, or: token.extracting(jws.form.payload), keyID: key.kid)
             if policy.isIssuer(of: claims) {
                 return TokenCheck(reason: policy.judge(claims, now: now), token: claims)
             }
@@ -66,20 +61,5 @@ public struct TokenVerifier: Sendable {
     ) throws(Reason) -> VerifiedToken {
         if let known { return known }
         return try ClaimsReader(CompactForm.decode(part)).token(keyID: keyID)
-    }
-
-    private func key(for header: TokenHeader, in policy: IssuerPolicy) -> KeySet.Key? {
-        guard let keys = policy.keys else { return nil }
-        return header.withKeyID { keys.key(kid: $0) }
-    }
-
-    /// The JWS signature is r then s and nothing else (RFC 7518 section 3.4).
-    private func signature(_ part: Span<UInt8>) throws(Reason) -> [UInt8] {
-        let signature = try CompactForm.decode(part)
-        switch ECDSASignature.fault(ofRaw: signature.span) {
-        case nil: return signature
-        case .range: throw .tokenSignatureRange
-        case .length, .der: throw .tokenSignatureLength
-        }
     }
 }
