@@ -12,7 +12,8 @@ enum HidctlCommandLine {
     static let parser = CommandLineParser(
         program: "hidctl", summary: "checks and tries a hidgate gateway",
         options: [
-            Option("json", help: "print one JSON object on stdout"), Option("help", help: "this text, or that of a verb"),
+            Option("json", help: "print one JSON object on stdout"),
+            Option("help", help: "this text, or that of a verb"),
             Option("version", help: "the version"),
         ],
         verbs: [check, routesTest, tokenInspect, deviceSimulate])

@@ -54,7 +54,8 @@ extension RouteTestAnswer {
     private func demandText(_ route: RoutePlan) -> String {
         guard demandsToken else { return route.isCritical ? "nothing, the mode is off" : "nothing" }
         let profiles = acceptedProfiles.joined(separator: " or ")
-        let text = demandsSignature ? "token and signature (\(profiles))" : "token; a signature is optional (\(profiles))"
+        let text =
+            demandsSignature ? "token and signature (\(profiles))" : "token; a signature is optional (\(profiles))"
         return route.mode == .monitoring ? text + "; failures are only logged" : text
     }
 
