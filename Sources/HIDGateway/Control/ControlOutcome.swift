@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import HIDService
+internal import HIDService
 
 /// What a run of hidctl said.
 package struct ControlOutcome: Sendable, Equatable {
