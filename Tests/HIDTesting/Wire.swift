@@ -137,7 +137,11 @@ package final class Wire: Sendable {
     func accept(_ deadline: Deadline) -> Wire? {
         guard (try? wait(POLLIN, "accept", deadline)) != nil else { return nil }
         let client = accept4(descriptor, nil, nil, Int32(SOCK_CLOEXEC.rawValue))
-        return client < 0 ? nil : Wire(adopting: client)
+        guard client >= 0 else { return nil }
+        // Without it a second small send waits for the first one's acknowledgement. Fails on unix sockets, harmlessly.
+        var one: Int32 = 1
+        unsafe setsockopt(client, Int32(IPPROTO_TCP), TCP_NODELAY, &one, 4)
+        return Wire(adopting: client)
     }
 
     // MARK: - Talking
