@@ -161,13 +161,14 @@ package final class KeySetKeeper: Sendable {
             }
             return state.status.fault != nil || state.status.loads == 0
         }
+        // In force before it is told: who waits for the line may send at once.
+        onChange()
         for skipped in keys.skipped {
             log.warning(
                 "jwks.key_skipped",
                 ["issuer": .string(issuer), "kid": .string(skipped.kid ?? ""), "reason": .string(skipped.code)])
         }
         if wasFailing { log.info("jwks.loaded", ["issuer": .string(issuer), "keys": .integer(keys.count)]) }
-        onChange()
     }
 
     private func note(_ fault: String) {
