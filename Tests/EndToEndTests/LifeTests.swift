@@ -181,7 +181,9 @@ import Testing
         func wait(for text: String, in file: String) -> Bool {
             let deadline = Deadline(in: .seconds(10))
             while deadline.milliseconds > 0 {
-                if let found = try? String(contentsOfFile: file, encoding: .utf8), found.contains(text) { return true }
+                if let found = try? String(contentsOfFile: file, encoding: .utf8), text.isEmpty || found.contains(text) {
+                    return true
+                }
             }
             return false
         }
