@@ -1,1 +1,5 @@
-print("not yet")
+// SPDX-License-Identifier: Apache-2.0
+import Glibc
+import HIDGateway
+
+exit(HidctlProcess.run())
