@@ -64,7 +64,8 @@ internal import Glibc
         set(CURLOPT_CONNECTTIMEOUT_MS, Int(clamping: target.connectTimeout.nanoseconds / 1_000_000))
         set(CURLOPT_TCP_NODELAY, 1)
         set(CURLOPT_TCP_KEEPALIVE, 1)
-        set(CURLOPT_BUFFERSIZE, 1024)
+        // libcurl reads no more than this at once; the memory is not touched before it is used.
+        set(CURLOPT_BUFFERSIZE, ReadScratch.size)
         set(CURLOPT_SSL_ENABLE_ALPN, 0)
         set(CURLOPT_SSL_VERIFYPEER, target.verifiesCertificate ? 1 : 0)
         set(CURLOPT_SSL_VERIFYHOST, target.verifiesCertificate ? 2 : 0)

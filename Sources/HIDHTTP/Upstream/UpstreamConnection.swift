@@ -56,6 +56,8 @@ package final class UpstreamConnection: EventHandler, Flushable {
     private var pending: [UInt8] = []
     private var interimCount = 0
 
+    /// Well below what libcurl reads at once.
+    private static let shortRead = 16 << 10
     /// More than any honest upstream sends before one answer.
     private static let maximumInterim = 32
 
@@ -260,8 +262,8 @@ package final class UpstreamConnection: EventHandler, Flushable {
             return false
         case .bytes(let count):
             // A short read has drained a plain socket, unless the end of the stream waits behind it. A TLS library may
-            // hold more than it gave.
-            if count < ReadScratch.size, !target.isTLS, !peerClosed { readable = false }
+            // hold more than it gave, and libcurl may have cut a long read.
+            if count < Self.shortRead, !target.isTLS, !peerClosed { readable = false }
             bytesIn += count
             hasAnswered = true
             arm(delays.response)
