@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import HIDService
+internal import HIDService
 
 /// What a run of hidctl said.
 package struct ControlOutcome: Sendable, Equatable {
@@ -43,9 +43,11 @@ enum VerbError: Error, Equatable {
 
 /// Text for terminals.
 enum Printable {
-    /// Octets between nothing, with everything but printable ASCII escaped as in JSON.
+    /// Printable ASCII as it is; everything else escaped as in JSON.
     static func text(_ octets: [UInt8]) -> String {
-        String(decoding: ControlJSON.quoted(octets).dropFirst().dropLast(), as: UTF8.self)
+        let plain = octets.split(separator: 0x22, omittingEmptySubsequences: false)
+            .map { ControlJSON.quoted(Array($0)).dropFirst().dropLast() }
+        return String(decoding: Array(plain.joined(separator: [0x22])), as: UTF8.self)
     }
 
     static func text(_ text: String) -> String { Self.text(Array(text.utf8)) }

@@ -96,7 +96,7 @@ struct SimulatedRequest {
     /// The token with claims that its signature is not over: a first member more.
     private static func withOtherClaims(_ token: [UInt8]) -> [UInt8] {
         let parts = token.split(separator: ASCII.dot)
-        guard parts.count == 3, let claims = Base64URL.decode(parts[1].span) else { return token }
+        guard parts.count == 3, let claims = TokenPart.decode(token, 1) else { return token }
         let changed = Array("{\"score\":0,".utf8) + claims.dropFirst()
         return Array(parts[0]) + [ASCII.dot] + Base64URL.encode(changed.span) + [ASCII.dot] + Array(parts[2])
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import HIDService
+internal import HIDService
 
 /// hidctl without its process: arguments in, texts and exit code out.
 package enum HidctlProgram {

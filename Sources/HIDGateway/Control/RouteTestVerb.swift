@@ -111,7 +111,8 @@ struct RouteTestAnswer {
         self.route = route
         rule = resolved.match.routeIndex.map { plan.configuration.routes[$0] }
         upstream = plan.upstreams.indices.contains(route.upstream) ? plan.upstreams[route.upstream] : nil
-        guard isMethodListed == false, demandsToken, route.mode == .block, route.methodsNotListed == .refuse else {
+        guard resolved.match.methodNotListed, demandsToken, route.mode == .block, route.methodsNotListed == .refuse
+        else {
             return
         }
         refused = Refused(.gateway(.methodNotListed), status: 405)
@@ -119,8 +120,12 @@ struct RouteTestAnswer {
 
     /// Whether the rule is about the method; nil without a rule.
     var isMethodListed: Bool? {
-        guard rule != nil, let match else { return nil }
-        return !match.methodNotListed
+        guard let rule, let match else { return nil }
+        guard match.kind == .fold, !rule.match.methods.isEmpty else { return !match.methodNotListed }
+        // Nothing is refused for the method of a fold: the rule may be meant, so its token is demanded.
+        let method = request.method.map(ASCII.lowercased)
+        let names = rule.match.methods + (rule.match.methods.contains("GET") ? ["HEAD"] : [])
+        return names.contains { $0.utf8.map(ASCII.lowercased) == method }
     }
 
     /// Whether token and signature are looked at; whether a refusal follows is a question of the mode.

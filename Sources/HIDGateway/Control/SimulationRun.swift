@@ -3,6 +3,7 @@
 internal import HIDCrypto
 internal import HIDHTTP
 internal import HIDService
+internal import HIDVerifier
 
 /// Sends a simulated request and reports the answers.
 struct SimulationRun {

@@ -61,10 +61,9 @@ struct TokenInspection {
     /// `policies` nil: nothing can be verified.
     init(_ token: [UInt8], now: Int64, policies: [IssuerPolicy]?) {
         self.now = now
-        let parts = token.split(separator: ASCII.dot, omittingEmptySubsequences: false)
-        (header, _) = Self.decode(parts, 0)
+        (header, _) = Self.decode(token, 0)
         let fault: StrictJSONFault?
-        (claims, fault) = Self.decode(parts, 1)
+        (claims, fault) = Self.decode(token, 1)
         let check = TokenVerifier(issuers: policies ?? []).check(token.span, now: now)
         isMonitoring = check.token?.isMonitoring ?? false
         guard policies == nil else {
@@ -84,8 +83,8 @@ struct TokenInspection {
         verification = reason == nil ? .notVerified : .refused
     }
 
-    private static func decode(_ parts: [[UInt8].SubSequence], _ index: Int) -> (StrictJSON?, StrictJSONFault?) {
-        guard parts.count == 3, let bytes = Base64URL.decode(parts[index].span) else { return (nil, nil) }
+    private static func decode(_ token: [UInt8], _ index: Int) -> (StrictJSON?, StrictJSONFault?) {
+        guard let bytes = TokenPart.decode(token, index) else { return (nil, nil) }
         do {
             return (try StrictJSON(bytes), nil)
         } catch {
@@ -131,5 +130,16 @@ extension TokenInspection {
         let (difference, overflow) = time.subtractingReportingOverflow(now)
         guard !overflow else { return "" }
         return difference > 0 ? ", in \(difference) s" : ", \(difference.magnitude) s ago"
+    }
+}
+
+/// Parts of a compact JWS, without regard to its signature.
+enum TokenPart {
+    /// The octets of a part; nil when there are not three parts or it is not base64url.
+    static func decode(_ token: [UInt8], _ index: Int) -> [UInt8]? {
+        let parts = token.split(separator: ASCII.dot, omittingEmptySubsequences: false)
+        guard parts.count == 3 else { return nil }
+        let part = Array(parts[index])
+        return Base64URL.decode(part.span)
     }
 }

@@ -92,8 +92,7 @@ private struct TokenExpectation {
     var audience: [String] = []
 
     init(_ token: [UInt8]) {
-        let parts = token.split(separator: ASCII.dot, omittingEmptySubsequences: false)
-        guard parts.count == 3, let bytes = Base64URL.decode(parts[1].span), let json = try? StrictJSON(bytes) else {
+        guard let bytes = TokenPart.decode(token, 1), let json = try? StrictJSON(bytes) else {
             return
         }
         if let node = json.member("iss", of: json.root), let text = json.textBytes(node) {
