@@ -59,7 +59,7 @@ let package = Package(
         tests(
             "HIDGatewayTests", ["HIDGateway", "HIDHTTP", "HIDVerifier", "HIDStore", "HIDService", "HIDCrypto"],
             exclude: ["Vectors"]),
-        tests("EndToEndTests", ["HIDHTTP", "HIDCrypto"]),
+        tests("EndToEndTests", ["HIDGateway", "HIDVerifier", "HIDHTTP", "HIDService", "HIDCrypto"]),
         tests("LayeringTests", []),
     ],
     swiftLanguageModes: [.v6]

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Testing
+
+/// The house: who may import whom. The compiler does not hold it, because a target sees what its dependencies see.
+@Suite struct LayeringTests {
+    /// Own modules that a target may import; a target that is not here is a fault.
+    static let mayImport: [String: Set<String>] = [
+        // Layer 1: foundations.
+        "HIDCrypto": ["COpenSSL"],
+        "HIDService": ["CYAML"],
+        // Layer 2: capabilities. They do not know each other, nor HIDService.
+        "HIDVerifier": ["HIDCrypto"],
+        "HIDHTTP": ["HIDCrypto", "CCurl", "CLinux"],
+        "HIDStore": [],
+        // Layer 3: the gateway.
+        "HIDGateway": ["HIDCrypto", "HIDVerifier", "HIDHTTP", "HIDStore", "HIDService"],
+        // Layer 4: programs.
+        "hidgated": ["HIDGateway", "HIDService"],
+        "hidctl": ["HIDGateway", "HIDVerifier", "HIDHTTP", "HIDCrypto", "HIDService"],
+    ]
+    static let system: Set<String> = ["Glibc", "Dispatch", "Synchronization", "Foundation", "FoundationEssentials"]
+    /// Targets on the data path, and what a backend embeds.
+    static let withoutFoundation = ["HIDCrypto", "HIDVerifier", "HIDHTTP", "HIDStore", "HIDService"]
+
+    let files: [SourceTree.SourceFile]
+
+    init() throws {
+        files = try SourceTree.swiftFiles(below: "Sources")
+    }
+
+    @Test func `every import is one that its target is allowed`() {
+        #expect(files.count > 100)
+        for file in files {
+            guard let allowed = Self.mayImport[file.target] else {
+                Issue.record("\(file): target \(file.target) has no place in the table of layers")
+                continue
+            }
+            for module in file.imports where !Self.system.contains(module) {
+                #expect(allowed.contains(module), "\(file) imports \(module)")
+            }
+        }
+    }
+
+    @Test func `every C library has exactly one importer`() throws {
+        let folders = try FileManager.default.contentsOfDirectory(
+            atPath: SourceTree.root.appendingPathComponent("Sources").path)
+        let libraries = folders.filter { $0.first == "C" }
+        #expect(libraries.count >= 4)
+        for library in libraries {
+            let importers = Set(files.filter { $0.imports.contains(library) }.map(\.target))
+            #expect(importers.count == 1, "\(library) is imported by \(importers.sorted())")
+        }
+    }
+
+    @Test func `C libraries hold module maps and shims only`() throws {
+        let base = SourceTree.root.appendingPathComponent("Sources")
+        for name in try FileManager.default.subpathsOfDirectory(atPath: base.path) where name.first == "C" {
+            let isKnown = ["module.modulemap", "shim.h"].contains { name.hasSuffix("/" + $0) } || !name.contains("/")
+            #expect(isKnown, "Sources/\(name)")
+        }
+    }
+
+    @Test(arguments: withoutFoundation)
+    func `no Foundation on the data path or in what a backend embeds`(_ target: String) {
+        for file in files where file.target == target {
+            let found = file.imports.filter { $0.hasPrefix("Foundation") }
+            #expect(found.isEmpty, "\(file) imports \(found)")
+        }
+    }
+
+    @Test func `the manifest depends on no package and declares the table's targets`() throws {
+        let text = try String(
+            contentsOf: SourceTree.root.appendingPathComponent("Package.swift"), encoding: .utf8)
+        #expect(!text.contains(".package("))
+        for target in Self.mayImport.keys { #expect(text.contains("(\"\(target)\""), "\(target)") }
+    }
+}
