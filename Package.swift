@@ -50,7 +50,7 @@ let package = Package(
         program("hidctl", ["HIDGateway", "HIDVerifier", "HIDHTTP", "HIDCrypto", "HIDService"]),
         // Tests.
         .target(
-            name: "HIDTesting", dependencies: ["HIDCrypto"], path: "Tests/HIDTesting", swiftSettings: strict),
+            name: "HIDTesting", dependencies: ["HIDCrypto", "CLinux"], path: "Tests/HIDTesting", swiftSettings: strict),
         tests("HIDCryptoTests", ["HIDCrypto"]),
         tests("HIDVerifierTests", ["HIDVerifier", "HIDCrypto"]),
         tests("HIDServiceTests", ["HIDService"]),

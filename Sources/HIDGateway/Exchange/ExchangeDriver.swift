@@ -228,6 +228,7 @@ final class ExchangeDriver: ServerHandler {
         self.connection = connection
         plan = services.shared.plans.current
         exchange = Exchange(plan: plan)
+        scratch.reset()
         requestID = services.identity.nextRequestID()
         client = connection.peer
         contentCount = 0

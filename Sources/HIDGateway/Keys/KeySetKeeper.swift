@@ -161,6 +161,8 @@ package final class KeySetKeeper: Sendable {
             }
             return state.status.fault != nil || state.status.loads == 0
         }
+        // In force before it is told: who waits for the line may send at once.
+        onChange()
         for skipped in keys.skipped {
             log.warning(
                 "jwks.key_skipped",
@@ -172,7 +174,6 @@ package final class KeySetKeeper: Sendable {
                 ["issuer": .string(issuer), "keys": .integer(keys.count), "fast": .integer(keys.precomputedCount)])
         }
         if wasFailing { log.info("jwks.loaded", ["issuer": .string(issuer), "keys": .integer(keys.count)]) }
-        onChange()
     }
 
     private func note(_ fault: String) {

@@ -10,6 +10,12 @@ package struct RouteScratch: Sendable {
 
     package init() {}
 
+    /// Forgets the last request: one whose head is refused before it is routed has no path.
+    package mutating func reset() {
+        path.removeAll(keepingCapacity: true)
+        host.removeAll(keepingCapacity: true)
+    }
+
     /// Reads request-target and Host of a request and finds its route.
     ///
     /// - Parameters:

@@ -159,9 +159,12 @@ package final class ServerConnection: EventHandler, Flushable {
         switch stage {
         case .closed: false
         case .lingering: true
-        case .open: requestPhase == .head || (requestPhase == .content && !isPaused)
+        case .open: requestPhase == .head || (requestPhase == .content && !isPaused && !isDrained)
         }
     }
+
+    /// Whether enough was thrown away: the rest stays in the socket until the answer is out.
+    private var isDrained: Bool { discardsContent && discarded > settings.drainBytes }
 
     private func pump() {
         guard !isPumping else { return }
@@ -239,7 +242,7 @@ package final class ServerConnection: EventHandler, Flushable {
                 guard !rest.isEmpty, let count = parseHead(rest) else { return used }
                 used += count
             case .content:
-                guard !isPaused || discardsContent else { return used }
+                guard discardsContent ? !isDrained : !isPaused else { return used }
                 let (count, goesOn) = readContent(rest)
                 used += count
                 guard goesOn else { return used }
@@ -296,7 +299,8 @@ package final class ServerConnection: EventHandler, Flushable {
     private func deliver(_ content: Span<UInt8>) {
         guard discardsContent else { return handler.requestContent(self, content) }
         discarded += content.count
-        if discarded > settings.drainBytes { beginLinger() }
+        // The write side must not be closed under an answer that has not left yet; `wroteAll` goes on from there.
+        if isDrained, output.isEmpty { beginLinger() }
     }
 
     // MARK: - Answering
