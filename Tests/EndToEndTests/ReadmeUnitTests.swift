@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: analyze.path), "systemd-analyze is not installed"))
-    func `the sandbox is rated 1.1 or better`() throws {
+    func `the sandbox is rated 1.2 or better`() throws {
         let outcome = try Pages.run(
             executable: Self.analyze, ["security", "--offline=true", "--threshold=12", "--no-pager", Self.unit])
         #expect(outcome.exit == 0 && outcome.output.contains("Overall exposure level"), "\(outcome.output)")
