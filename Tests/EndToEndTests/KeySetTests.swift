@@ -133,6 +133,17 @@ import Testing
         #expect(try bench.admin("/readyz")?.status == 503)
     }
 
+    @Test func `an issuer in good health never leaves us without keys, whatever its max-age`() throws {
+        let issuer = try TestIssuer()
+        let server = try KeyServer(KeyServer.keys(issuer, age: 2))
+        let bench = try bench(server, issuer, rest: ", max_stale: 1s")
+        #expect(bench.daemon.event("jwks.loaded") != nil)
+        #expect(server.server.requests(3).count == 3)
+        #expect(try bench.once(try bench.good())?.status == 200)
+        let stale = bench.daemon.child.lines.filter { $0.contains("jwks.stale") }
+        #expect(stale == [], "keys were given up before the fetch that was due")
+    }
+
     @Test func `SIGHUP fetches again`() throws {
         let issuer = try TestIssuer()
         let server = try KeyServer(KeyServer.keys(issuer))

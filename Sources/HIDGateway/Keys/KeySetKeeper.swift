@@ -205,7 +205,7 @@ package final class KeySetKeeper: Sendable {
         }
         queue.asyncAfter(deadline: .now() + .nanoseconds(Int(clamping: delay))) { [weak self] in
             guard let self, state.withLock({ $0.schedule == number && !$0.isStopped }) else { return }
-            expireIfStale()
+            // A set is given up only by a fetch that failed: one that is due brings a fresh set in good health.
             fetch()
         }
     }
