@@ -193,9 +193,9 @@ package final class KeySetKeeper: Sendable {
             return true
         }
         guard isStale else { return }
+        onChange()
         let seconds = Int(maximumStale.components.seconds)
         log.error("jwks.stale", ["issuer": .string(issuer), "max_stale_s": .integer(seconds)])
-        onChange()
     }
 
     private func schedule(after delay: UInt64) {
