@@ -198,9 +198,9 @@ package final class KeySetKeeper: Sendable {
             return true
         }
         guard isStale else { return }
+        onChange()
         let seconds = Int(maximumStale.components.seconds)
         log.error("jwks.stale", ["issuer": .string(issuer), "max_stale_s": .integer(seconds)])
-        onChange()
     }
 
     private func schedule(after delay: UInt64) {
@@ -210,7 +210,7 @@ package final class KeySetKeeper: Sendable {
         }
         queue.asyncAfter(deadline: .now() + .nanoseconds(Int(clamping: delay))) { [weak self] in
             guard let self, state.withLock({ $0.schedule == number && !$0.isStopped }) else { return }
-            expireIfStale()
+            // A set is given up only by a fetch that failed: one that is due brings a fresh set in good health.
             fetch()
         }
     }
