@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
-@testable import HIDGateway
 import HIDService
 import HIDVerifier
 import Testing
+
+@testable import HIDGateway
 
 /// The tables of the reference pages are complete, and hold nothing that is not there.
 @Suite struct ReadmeReferenceTests {
