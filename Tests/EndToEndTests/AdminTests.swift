@@ -24,7 +24,9 @@ import Testing
                 continue
             }
             let name = String(match.1)
-            let families = [name] + ["_bucket", "_sum", "_count"].filter { name.hasSuffix($0) }
+            let families =
+                [name]
+                + ["_bucket", "_sum", "_count"].filter { name.hasSuffix($0) }
                 .map { String(name.dropLast($0.count)) }
             #expect(families.contains { types[$0] != nil }, "\(name) has no TYPE before it")
             #expect(samples.updateValue(value, forKey: name + (match.2 ?? "")) == nil, "\(line) twice")

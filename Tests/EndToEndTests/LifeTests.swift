@@ -48,7 +48,9 @@ import Testing
         let child = try ChildProcess(DaemonProcess.program, ["--config", path])
         #expect(child.exitCode() == 78)
         let text = child.allLines().joined(separator: "\n")
-        for fault in ["bad.yaml:2:", "bad.yaml:3:", "bad.yaml:4:", "'block'"] { #expect(text.contains(fault), "\(text)") }
+        for fault in ["bad.yaml:2:", "bad.yaml:3:", "bad.yaml:4:", "'block'"] {
+            #expect(text.contains(fault), "\(text)")
+        }
         let missing = try ChildProcess(DaemonProcess.program, ["--config", folder.path + "/none.yaml"])
         #expect(missing.exitCode() == 78)
     }
@@ -66,7 +68,9 @@ import Testing
         try folder.write("rules.yaml", "routes: []")
         try folder.write("jwks.json", String(decoding: try TestIssuer().jwks, as: UTF8.self))
         let text = Bench.configuration(.init(), url: "http://127.0.0.1:9")
-            .replacing("listeners: [ { address: \"127.0.0.1:0\" } ]", with: "listeners: [ { address: \"127.0.0.1:\(taken.port)\" } ]")
+            .replacing(
+                "listeners: [ { address: \"127.0.0.1:0\" } ]",
+                with: "listeners: [ { address: \"127.0.0.1:\(taken.port)\" } ]")
         let child = try ChildProcess(DaemonProcess.program, ["--config", folder.write("gateway.yaml", text)])
         #expect(child.exitCode() == 1)
         #expect(child.allLines().joined().contains("\(taken.port)"))
@@ -181,7 +185,8 @@ import Testing
         func wait(for text: String, in file: String) -> Bool {
             let deadline = Deadline(in: .seconds(10))
             while deadline.milliseconds > 0 {
-                if let found = try? String(contentsOfFile: file, encoding: .utf8), text.isEmpty || found.contains(text) {
+                if let found = try? String(contentsOfFile: file, encoding: .utf8), text.isEmpty || found.contains(text)
+                {
                     return true
                 }
             }

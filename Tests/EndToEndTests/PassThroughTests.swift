@@ -32,7 +32,8 @@ import Testing
     @Test func `HEAD keeps the length and has no body`() throws {
         let upstream = try ScriptedUpstream(
             ScriptedUpstream.answering { request in
-                request.method == "HEAD" ? "HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n" : ScriptedUpstream.ok("next")
+                request.method == "HEAD"
+                    ? "HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n" : ScriptedUpstream.ok("next")
             })
         let bench = try Bench(upstream: upstream)
         let client = try bench.client()
@@ -44,7 +45,8 @@ import Testing
 
     @Test(arguments: [
         "HTTP/1.1 204 No Content\r\n\r\n", "HTTP/1.1 304 Not Modified\r\nETag: \"x\"\r\n\r\n",
-        "HTTP/1.1 304 Not Modified\r\nContent-Length: 77\r\n\r\n", "HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n",
+        "HTTP/1.1 304 Not Modified\r\nContent-Length: 77\r\n\r\n",
+        "HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n",
     ])
     func `204 and 304 have no body and both connections live on`(_ raw: String) throws {
         let upstream = try ScriptedUpstream(

@@ -21,7 +21,8 @@ struct RefusalCase: Sendable, CustomTestStringConvertible {
         Bench.post(token: try bench.token(change), signature: try bench.signature(body), body: body)
     }
 
-    private static func bodySignature(_ text: @Sendable @escaping (Bench) throws -> String?) -> @Sendable (Bench) throws
+    private static func bodySignature(_ text: @Sendable @escaping (Bench) throws -> String?)
+        -> @Sendable (Bench) throws
         -> [UInt8]
     {
         { bench in Bench.post(token: try bench.token(), signature: try text(bench), body: body) }

@@ -5,7 +5,8 @@ import Testing
 /// What a rule changes, and what the client and the upstream see of it.
 @Suite(.timeLimit(.minutes(1))) struct RouteTests {
     private static func bench(_ rest: String, mode: String = "block") throws -> Bench {
-        let routes = "routes:\n  - { name: login, match: { path: /api/v1/login, methods: [POST] }, critical: true, \(rest) }"
+        let routes =
+            "routes:\n  - { name: login, match: { path: /api/v1/login, methods: [POST] }, critical: true, \(rest) }"
         return try VerificationTests.bench(mode, routes: routes)
     }
 
@@ -131,7 +132,8 @@ import Testing
 
     @Test func `results of the client never reach the upstream`() throws {
         let bench = try Self.bench("")
-        let fake = "X-HID-Verdict: human\r\nX-HID-Device: mine\r\nX-HID-Level: strongbox\r\nX-HID-Assertion: a\r\n"
+        let fake =
+            "X-HID-Verdict: human\r\nX-HID-Device: mine\r\nX-HID-Level: strongbox\r\nX-HID-Assertion: a\r\n"
             + "X-HID-Anything: a\r\n"
         #expect(try bench.once(get("/plain", fields: fake))?.status == 200)
         let plain = try #require(bench.upstream.requests.first)

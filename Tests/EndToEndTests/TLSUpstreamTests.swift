@@ -35,7 +35,9 @@ struct TLSUpstreamTests {
             child = try ChildProcess(
                 program, ["s_server", "-www", "-accept", "127.0.0.1:0", "-cert", certificate, "-key", key])
             port = try #require(
-                child.firstLine { line in line.hasPrefix("ACCEPT") ? line.split(separator: ":").last.flatMap { Int($0) } : nil })
+                child.firstLine { line in
+                    line.hasPrefix("ACCEPT") ? line.split(separator: ":").last.flatMap { Int($0) } : nil
+                })
         }
     }
 

@@ -3,15 +3,6 @@
 internal import CLinux
 internal import Glibc
 
-/// How the content of an answer is delimited.
-package enum ResponseFraming: Equatable {
-    /// No content follows: HEAD, 204, 304. The length, if known, is announced where that is allowed.
-    case none(announcing: UInt64?)
-    case length(UInt64)
-    /// Chunked for HTTP/1.1, until close for HTTP/1.0.
-    case unknown
-}
-
 /// One downstream HTTP/1 connection: octets to requests, answers to octets, strictly one exchange at a time.
 ///
 /// Pipelined requests wait in the socket until the exchange before them is over, so answers cannot change places and
