@@ -113,7 +113,7 @@ package final class KeySetKeeper: Sendable {
     }
 
     private func fetch(isMarked: Bool = false) {
-        guard case .url(let url, _, _) = source else { return }
+        guard case .url(let url, let maximumStale, _) = source else { return }
         if !isMarked {
             let mayStart = state.withLock { state in
                 guard !state.isFetching, !state.isStopped else { return false }
@@ -123,7 +123,7 @@ package final class KeySetKeeper: Sendable {
             guard mayStart else { return }
         }
         let result = ControlTransfer.get(url, limit: 64 << 10, timeout: Self.fetchTime)
-        let delay = judge(result)
+        let delay = judge(result, maximumStale: maximumStale)
         state.withLock { $0.isFetching = false }
         schedule(after: delay)
     }
@@ -131,15 +131,17 @@ package final class KeySetKeeper: Sendable {
     /// Takes over a good answer.
     ///
     /// Returns when to fetch next, in nanoseconds.
-    private func judge(_ result: Result<ControlResponse, ControlFault>) -> UInt64 {
+    private func judge(_ result: Result<ControlResponse, ControlFault>, maximumStale: Duration) -> UInt64 {
         switch result {
         case .failure(let fault): note(fault.description)
         case .success(let response) where response.status != 200: note("the issuer answered \(response.status)")
         case .success(let response):
             do throws(KeySetFault) {
                 take(try KeySet(jwks: response.body, precomputing: true))
-                let age = min(max(response.maxAge ?? Self.defaultAge, 1), 3600)
-                return UInt64(age) * Self.second
+                watchStaleness()
+                let age = UInt64(min(max(response.maxAge ?? Self.defaultAge, 1), 3600)) * Self.second
+                // Before the set is too old, however long the issuer lets it be cached.
+                return min(age, maximumStale.nanoseconds / 10 * 9)
             } catch {
                 note(error.description)
             }
@@ -185,7 +187,15 @@ package final class KeySetKeeper: Sendable {
         log.warning(
             "jwks.load_failed",
             ["issuer": .string(issuer), "fault": .string(fault), "keeps_old_keys": .bool(hasKeys)])
-        expireIfStale()
+    }
+
+    /// Looks again when the set just loaded will be too old, on a queue that no fetch can hold up.
+    private func watchStaleness() {
+        guard case .url(_, let maximumStale, _) = source else { return }
+        let delay = DispatchTimeInterval.nanoseconds(Int(clamping: maximumStale.nanoseconds &+ 1_000_000))
+        DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + delay) { [weak self] in
+            self?.expireIfStale()
+        }
     }
 
     /// Gives up keys that were last seen good longer ago than `max_stale`.
@@ -210,7 +220,6 @@ package final class KeySetKeeper: Sendable {
         }
         queue.asyncAfter(deadline: .now() + .nanoseconds(Int(clamping: delay))) { [weak self] in
             guard let self, state.withLock({ $0.schedule == number && !$0.isStopped }) else { return }
-            // A set is given up only by a fetch that failed: one that is due brings a fresh set in good health.
             fetch()
         }
     }

@@ -149,7 +149,7 @@ package final class ServerConnection: EventHandler, Flushable {
     private var wantsInput: Bool {
         switch stage {
         case .closed: false
-        case .lingering: true
+        case .lingering: discarded <= settings.drainBytes
         case .open: requestPhase == .head || (requestPhase == .content && !isPaused && !isDrained)
         }
     }
@@ -463,9 +463,10 @@ package final class ServerConnection: EventHandler, Flushable {
         pumpLater()
     }
 
+    /// Beyond the limit nothing more is read, and the window holds the client back until the time is over: closing at
+    /// once would send a reset, which may overtake the answer.
     private func linger(_ count: Int) {
         discarded += count
-        if discarded > settings.drainBytes { close() }
     }
 
     private func lose(_ loss: ClientLoss) {
