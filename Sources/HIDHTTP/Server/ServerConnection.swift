@@ -8,10 +8,10 @@ internal import Glibc
 /// Pipelined requests wait in the socket until the exchange before them is over, so answers cannot change places and
 /// a fault in a later request cannot spoil an earlier answer. Confined to its loop.
 package final class ServerConnection: EventHandler, Flushable {
-    private enum RequestPhase { case head, content, complete }
-    private enum ResponsePhase: Equatable { case none, started(chunked: Bool), ended }
-    private enum Stage { case open, lingering, closed }
-    private enum Deadline { case header, keepAlive, bodyIdle, write, drain }
+    enum RequestPhase { case head, content, complete }
+    enum ResponsePhase: Equatable { case none, started(chunked: Bool), ended }
+    enum Stage { case open, lingering, closed }
+    enum Deadline { case header, keepAlive, bodyIdle, write, drain }
 
     package let loop: EventLoop
     /// The peer as the kernel names it.
@@ -22,33 +22,33 @@ package final class ServerConnection: EventHandler, Flushable {
     package private(set) var request = RequestHead()
     /// Octets received and sent for the exchange under way, heads and framing included.
     package private(set) var bytesIn = 0
-    package private(set) var bytesOut = 0
+    package internal(set) var bytesOut = 0
     /// When the first octet of the request under way came, on the loop's monotonic clock.
     package private(set) var requestStart: UInt64 = 0
 
-    private let descriptor: Int32
-    private let settings: ServerSettings
-    private unowned let owner: ConnectionGroup
-    private let handler: any ServerHandler
+    let descriptor: Int32
+    let settings: ServerSettings
+    unowned let owner: ConnectionGroup
+    let handler: any ServerHandler
     private var registration: Registration?
-    private var timer: LoopTimer?
-    private var deadline = Deadline.header
+    var timer: LoopTimer?
+    var deadline = Deadline.header
 
     private var parser: RequestParser
     private var reader = BodyReader(framing: .none)
     private var pending: [UInt8] = []
-    private var output = OutputQueue()
-    private var stage = Stage.open
-    private var requestPhase = RequestPhase.head
-    private var responsePhase = ResponsePhase.none
-    private var exchangeActive = false
+    var output = OutputQueue()
+    var stage = Stage.open
+    var requestPhase = RequestPhase.head
+    var responsePhase = ResponsePhase.none
+    var exchangeActive = false
     private var readable = false
     private var peerClosed = false
     private var isPumping = false
-    private var isFlushScheduled = false
-    private var isCongested = false
-    private var closesAfterResponse = false
-    private var discardsContent = false
+    var isFlushScheduled = false
+    var isCongested = false
+    var closesAfterResponse = false
+    var discardsContent = false
     private var discarded = 0
 
     /// Takes over an accepted, non-blocking socket.
@@ -117,7 +117,7 @@ package final class ServerConnection: EventHandler, Flushable {
         handler.requestFailed(self, failure)
     }
 
-    private func arm(_ kind: Deadline, _ delay: Delay) {
+    func arm(_ kind: Deadline, _ delay: Delay) {
         guard let timer else { return }
         deadline = kind
         loop.set(timer, after: delay)
@@ -142,7 +142,7 @@ package final class ServerConnection: EventHandler, Flushable {
         pumpLater()
     }
 
-    private func pumpLater() {
+    func pumpLater() {
         loop.afterEvents { [weak self] in self?.pump() }
     }
 
@@ -215,8 +215,9 @@ package final class ServerConnection: EventHandler, Flushable {
 
     private func endOfStream() {
         readable = false
-        if stage == .lingering || !exchangeActive { return close() }
-        if requestPhase == .content, discardsContent { return close() }
+        peerClosed = true
+        if stage == .lingering { return close() }
+        guard exchangeActive, !discardsContent else { return closeAfterFlush() }
         lose(.closed)
     }
 
@@ -279,7 +280,9 @@ package final class ServerConnection: EventHandler, Flushable {
             return (count, true)
         case .bad(let fault):
             guard !discardsContent else {
-                close()
+                // The head was refused and answered: what follows it no longer matters, but the answer must leave.
+                requestPhase = .complete
+                closeAfterFlush()
                 return (0, false)
             }
             refuse(.content(fault))
@@ -294,141 +297,9 @@ package final class ServerConnection: EventHandler, Flushable {
         if isDrained, output.isEmpty { beginLinger() }
     }
 
-    // MARK: - Answering
-
-    /// Sends an interim answer, 100 or 103.
-    ///
-    /// Nothing may be sent once the answer proper has begun.
-    package func sendInterim(status: Int, fields: (inout [UInt8]) -> Void = { _ in }) {
-        guard responsePhase == .none, stage == .open, request.minorVersion == 1 else { return }
-        write { bytes in
-            HeadWriter.statusLine(status, into: &bytes)
-            fields(&bytes)
-            HeadWriter.endOfHead(into: &bytes)
-        }
-    }
-
-    /// Begins the answer.
-    ///
-    /// `fields` appends every field line but the framing and Connection ones.
-    package func startResponse(
-        status: Int, framing: ResponseFraming, closing: Bool = false, fields: (inout [UInt8]) -> Void
-    ) {
-        guard responsePhase == .none, stage == .open else { return }
-        if closing || !request.isPersistent || owner.isDraining || !canOutliveContent { closesAfterResponse = true }
-        let isChunked = framing == .unknown && request.minorVersion == 1
-        if framing == .unknown, !isChunked { closesAfterResponse = true }
-        responsePhase = .started(chunked: isChunked)
-        write { bytes in
-            HeadWriter.statusLine(status, into: &bytes)
-            fields(&bytes)
-            appendFraming(framing, isChunked: isChunked, into: &bytes)
-            HeadWriter.endOfHead(into: &bytes)
-        }
-    }
-
-    private func appendFraming(_ framing: ResponseFraming, isChunked: Bool, into bytes: inout [UInt8]) {
-        switch framing {
-        case .length(let length), .none(announcing: let length?):
-            HeadWriter.field("Content-Length", length, into: &bytes)
-        case .unknown where isChunked:
-            HeadWriter.field("Transfer-Encoding", "chunked", into: &bytes)
-        case .none, .unknown: break
-        }
-        if closesAfterResponse {
-            HeadWriter.field("Connection", "close", into: &bytes)
-        } else if request.minorVersion == 0 {
-            HeadWriter.field("Connection", "keep-alive", into: &bytes)
-        }
-    }
-
-    /// Whether what is left of the request can be read and thrown away so that the connection stays usable.
-    private var canOutliveContent: Bool {
-        guard requestPhase == .content else { return true }
-        guard !request.expectsContinue, case .length(let total) = request.framing else { return false }
-        return total <= UInt64(settings.drainBytes)
-    }
-
-    /// Writes content octets of the answer.
-    package func writeContent(_ content: Span<UInt8>) {
-        guard case .started(let isChunked) = responsePhase, !content.isEmpty else { return }
-        write { bytes in
-            if isChunked { HeadWriter.chunkHeader(content.count, into: &bytes) }
-            bytes.append(copying: content)
-            if isChunked { HeadWriter.chunkEnd(into: &bytes) }
-        }
-        if output.count > settings.highWater { isCongested = true }
-    }
-
-    /// Whether the client takes the answer more slowly than it comes.
-    package var isBackedUp: Bool { isCongested }
-
-    /// Completes the answer.
-    package func endResponse() {
-        guard case .started(let isChunked) = responsePhase else { return }
-        if isChunked { write { HeadWriter.lastChunk(into: &$0) } }
-        responsePhase = .ended
-        scheduleFlush()
-        handler.responseEnded(self)
-        if requestPhase == .content {
-            // The rest of the request is not wanted any more.
-            discardsContent = true
-            if closesAfterResponse { return }
-            arm(.drain, settings.drainTime)
-            pumpLater()
-        } else {
-            finishExchange()
-        }
-    }
-
-    /// Cuts the connection: the client must see that its answer is incomplete.
-    package func abort() {
-        close()
-    }
-
-    private func write(_ body: (inout [UInt8]) -> Void) {
-        let before = output.count
-        output.append(body)
-        bytesOut += output.count - before
-        scheduleFlush()
-    }
-
-    private func scheduleFlush() {
-        guard !isFlushScheduled else { return }
-        isFlushScheduled = true
-        loop.flushAfterEvents(self)
-    }
-
-    func flush() {
-        isFlushScheduled = false
-        guard stage != .closed else { return }
-        let before = output.count
-        let result = output.drain { [descriptor] in SystemCall.send(descriptor, $0, from: $1) }
-        if case .failed = result { return lose(.closed) }
-        if !output.isEmpty {
-            // Progress moves the deadline, standing still does not.
-            if deadline != .write || output.count < before { arm(.write, settings.writeTimeout) }
-        } else {
-            wroteAll()
-        }
-        if isCongested, output.count < settings.highWater / 2 {
-            isCongested = false
-            handler.responseDrained(self)
-        }
-    }
-
-    private func wroteAll() {
-        if responsePhase == .ended, closesAfterResponse, stage == .open { return beginLinger() }
-        guard deadline == .write else { return }
-        timer?.cancel()
-        deadline = .header
-        if !exchangeActive { arm(.keepAlive, settings.keepAliveTimeout) }
-        if exchangeActive, requestPhase == .content { arm(.bodyIdle, settings.bodyIdleTimeout) }
-    }
-
     // MARK: - Between exchanges and the end
 
-    private func finishExchange() {
+    func finishExchange() {
         exchangeActive = false
         discardsContent = false
         if owner.isDraining { closesAfterResponse = true }
@@ -446,13 +317,23 @@ package final class ServerConnection: EventHandler, Flushable {
         pumpLater()
     }
 
+    /// Nothing more will be read: closes once what was written has left.
+    private func closeAfterFlush() {
+        guard !output.isEmpty else { return close() }
+        exchangeActive = false
+        closesAfterResponse = true
+        responsePhase = .ended
+        requestPhase = .complete
+        scheduleFlush()
+    }
+
     /// Closes if nothing is under way; for the start of a drain.
     package func closeIfIdle() {
         if isIdle { close() }
     }
 
     /// Closes the write side first, so that the answer is not lost to a reset, and reads on for a while.
-    private func beginLinger() {
+    func beginLinger() {
         guard stage == .open else { return }
         exchangeActive = false
         stage = .lingering
@@ -469,7 +350,7 @@ package final class ServerConnection: EventHandler, Flushable {
         discarded += count
     }
 
-    private func lose(_ loss: ClientLoss) {
+    func lose(_ loss: ClientLoss) {
         guard stage != .closed else { return }
         let wasActive = exchangeActive && responsePhase != .ended
         close()
@@ -481,7 +362,7 @@ package final class ServerConnection: EventHandler, Flushable {
         lose(.cut)
     }
 
-    private func close() {
+    func close() {
         guard stage != .closed else { return }
         stage = .closed
         exchangeActive = false

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Answering: what the handler writes, gathered in a turn and sent once at its end.
+extension ServerConnection {
+    /// Sends an interim answer, 100 or 103.
+    ///
+    /// Nothing may be sent once the answer proper has begun.
+    package func sendInterim(status: Int, fields: (inout [UInt8]) -> Void = { _ in }) {
+        guard responsePhase == .none, stage == .open, request.minorVersion == 1 else { return }
+        write { bytes in
+            HeadWriter.statusLine(status, into: &bytes)
+            fields(&bytes)
+            HeadWriter.endOfHead(into: &bytes)
+        }
+    }
+
+    /// Begins the answer.
+    ///
+    /// `fields` appends every field line but the framing and Connection ones.
+    package func startResponse(
+        status: Int, framing: ResponseFraming, closing: Bool = false, fields: (inout [UInt8]) -> Void
+    ) {
+        guard responsePhase == .none, stage == .open else { return }
+        if closing || !request.isPersistent || owner.isDraining || !canOutliveContent { closesAfterResponse = true }
+        let isChunked = framing == .unknown && request.minorVersion == 1
+        if framing == .unknown, !isChunked { closesAfterResponse = true }
+        responsePhase = .started(chunked: isChunked)
+        write { bytes in
+            HeadWriter.statusLine(status, into: &bytes)
+            fields(&bytes)
+            appendFraming(framing, isChunked: isChunked, into: &bytes)
+            HeadWriter.endOfHead(into: &bytes)
+        }
+    }
+
+    private func appendFraming(_ framing: ResponseFraming, isChunked: Bool, into bytes: inout [UInt8]) {
+        switch framing {
+        case .length(let length), .none(announcing: let length?):
+            HeadWriter.field("Content-Length", length, into: &bytes)
+        case .unknown where isChunked:
+            HeadWriter.field("Transfer-Encoding", "chunked", into: &bytes)
+        case .none, .unknown: break
+        }
+        if closesAfterResponse {
+            HeadWriter.field("Connection", "close", into: &bytes)
+        } else if request.minorVersion == 0 {
+            HeadWriter.field("Connection", "keep-alive", into: &bytes)
+        }
+    }
+
+    /// Whether what is left of the request can be read and thrown away so that the connection stays usable.
+    private var canOutliveContent: Bool {
+        guard requestPhase == .content else { return true }
+        guard !request.expectsContinue, case .length(let total) = request.framing else { return false }
+        return total <= UInt64(settings.drainBytes)
+    }
+
+    /// Writes content octets of the answer.
+    package func writeContent(_ content: Span<UInt8>) {
+        guard case .started(let isChunked) = responsePhase, !content.isEmpty else { return }
+        write { bytes in
+            if isChunked { HeadWriter.chunkHeader(content.count, into: &bytes) }
+            bytes.append(copying: content)
+            if isChunked { HeadWriter.chunkEnd(into: &bytes) }
+        }
+        if output.count > settings.highWater { isCongested = true }
+    }
+
+    /// Whether the client takes the answer more slowly than it comes.
+    package var isBackedUp: Bool { isCongested }
+
+    /// Completes the answer.
+    package func endResponse() {
+        guard case .started(let isChunked) = responsePhase else { return }
+        if isChunked { write { HeadWriter.lastChunk(into: &$0) } }
+        responsePhase = .ended
+        scheduleFlush()
+        handler.responseEnded(self)
+        if requestPhase == .content {
+            // The rest of the request is not wanted any more.
+            discardsContent = true
+            if closesAfterResponse { return }
+            arm(.drain, settings.drainTime)
+            pumpLater()
+        } else {
+            finishExchange()
+        }
+    }
+
+    /// Cuts the connection: the client must see that its answer is incomplete.
+    package func abort() {
+        close()
+    }
+
+    private func write(_ body: (inout [UInt8]) -> Void) {
+        let before = output.count
+        output.append(body)
+        bytesOut += output.count - before
+        scheduleFlush()
+    }
+
+    func scheduleFlush() {
+        guard !isFlushScheduled else { return }
+        isFlushScheduled = true
+        loop.flushAfterEvents(self)
+    }
+
+    func flush() {
+        isFlushScheduled = false
+        guard stage != .closed else { return }
+        let before = output.count
+        let result = output.drain { [descriptor] in SystemCall.send(descriptor, $0, from: $1) }
+        if case .failed = result { return lose(.closed) }
+        if !output.isEmpty {
+            // Progress moves the deadline, standing still does not.
+            if deadline != .write || output.count < before { arm(.write, settings.writeTimeout) }
+        } else {
+            wroteAll()
+        }
+        if isCongested, output.count < settings.highWater / 2 {
+            isCongested = false
+            handler.responseDrained(self)
+        }
+    }
+
+    private func wroteAll() {
+        if responsePhase == .ended, closesAfterResponse, stage == .open { return beginLinger() }
+        guard deadline == .write else { return }
+        timer?.cancel()
+        deadline = .header
+        if !exchangeActive { arm(.keepAlive, settings.keepAliveTimeout) }
+        if exchangeActive, requestPhase == .content { arm(.bodyIdle, settings.bodyIdleTimeout) }
+    }
+}
