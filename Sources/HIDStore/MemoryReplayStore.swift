@@ -79,6 +79,12 @@ package final class MemoryReplayStore: ReplayStore {
         package var fingerprint: UInt64
         /// Nanoseconds of life left when it was saved.
         package var life: UInt64
+
+        package init(key: ReplayKey, fingerprint: UInt64, life: UInt64) {
+            self.key = key
+            self.fingerprint = fingerprint
+            self.life = life
+        }
     }
 
     /// Everything that is still alive at `now`.
