@@ -137,8 +137,10 @@ struct SessionTable {
     func sessions(matching query: SessionQuery) -> [Session] {
         var found: [Session] = []
         var index = newest
-        while index != Self.none, found.count <= query.limit {
+        while index != Self.none {
             let session = nodes[index].session
+            // Those last seen at one moment are ordered by id, which this walk is not: all of them are candidates.
+            if found.count > query.limit, let last = found.last, session.lastSeen != last.lastSeen { break }
             if query.matches(session) { found.append(session) }
             index = nodes[index].older
         }
