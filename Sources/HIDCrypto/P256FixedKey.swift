@@ -4,7 +4,7 @@ import COpenSSL
 /// A public key with a table of its multiples, for an issuer's key that verifies every token.
 ///
 /// OpenSSL has a table for the generator G of P-256 only. Here a second EC_GROUP takes the key Q as its generator and
-/// gets a table as well, so that both products of u1 G + u2 Q are cheap (research/perf.md section 3.1, F1). All
+/// gets a table as well, so that both products of u1 G + u2 Q are cheap. All
 /// arithmetic is OpenSSL's. Making one costs about 30 ms and 150 KiB; never mutated after `init`, and OpenSSL only
 /// reads both groups, so any thread may call `verify`.
 @safe final class P256FixedKey: @unchecked Sendable {

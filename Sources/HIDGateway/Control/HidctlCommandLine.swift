@@ -2,7 +2,7 @@
 
 internal import HIDService
 
-/// The verbs of hidctl and their options (CONFIG.md).
+/// The verbs of hidctl and their options.
 enum HidctlCommandLine {
     typealias Option = CommandLineParser.Option
     typealias Verb = CommandLineParser.Verb

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a process says to its parent when it ends (CONFIG.md).
+/// What a process says to its parent when it ends.
 ///
 /// The service manager does not start a daemon again after 64 and 78.
 package enum ExitCode {
