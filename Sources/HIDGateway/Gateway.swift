@@ -44,13 +44,14 @@ package final class Gateway: Sendable {
 
     /// Starts everything; when this returns, connections are accepted.
     package init(
-        configuration: GatewayConfiguration, path: String?, log: Log, sockets: ServiceSockets = ServiceSockets()
+        configuration: GatewayConfiguration, path: String?, log: Log, standardError: LineSink? = nil,
+        sockets: ServiceSockets = ServiceSockets()
     ) throws(GatewayError) {
         configurationPath = path
         self.log = log
         let loopCount = configuration.loops > 0 ? configuration.loops : max(1, SystemFacts.cores)
         metrics = GatewayMetrics(registry: MetricsRegistry(shards: loopCount))
-        accessLog = try Self.openAccessLog(configuration.accessLog)
+        accessLog = try Self.openAccessLog(configuration.accessLog, standardError)
         budget = ConnectionBudget(
             limit: configuration.limits.connections, limitPerClient: configuration.limits.connectionsPerClient)
 
@@ -90,11 +91,17 @@ package final class Gateway: Sendable {
         phase.withLock { $0 = .ready }
     }
 
-    private static func openAccessLog(_ destination: AccessLogDestination) throws(GatewayError) -> LineSink? {
+    /// The daemon's own log and an access log on standard error go through one sink: two writers could cut each other's
+    /// lines.
+    private static func openAccessLog(
+        _ destination: AccessLogDestination, _ standardError: LineSink?
+    ) throws(GatewayError) -> LineSink? {
         do throws(SystemFault) {
             switch destination {
             case .off: return nil
-            case .stderr: return try LineSink(.descriptor(2), label: "hidgate.access_log")
+            case .stderr:
+                if let standardError { return standardError }
+                return try LineSink(.descriptor(2), label: "hidgate.access_log")
             case .stdout: return try LineSink(.descriptor(1), label: "hidgate.access_log")
             case .file(let path): return try LineSink(.file(path: path), label: "hidgate.access_log")
             }

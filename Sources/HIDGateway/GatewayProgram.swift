@@ -10,13 +10,15 @@ internal import Synchronization
 package final class GatewayProgram: Sendable {
     private let gateway: Gateway
     private let log: Log
+    private let standardError: LineSink?
     private let notifier = ServiceNotifier()
     private let drainLimit: Duration
     private let stops = Atomic<Int>(0)
 
-    private init(gateway: Gateway, log: Log, drainLimit: Duration) {
+    private init(gateway: Gateway, log: Log, standardError: LineSink?, drainLimit: Duration) {
         self.gateway = gateway
         self.log = log
+        self.standardError = standardError
         self.drainLimit = drainLimit
     }
 
@@ -50,16 +52,20 @@ package final class GatewayProgram: Sendable {
     }
 
     private static func run(_ configuration: GatewayConfiguration, path: String) -> Never {
-        let log = Log(sink: .stderr)
+        let standardError = try? LineSink(.descriptor(2), label: "hidgate.stderr")
+        let log = Log(sink: standardError.map { .lines($0) } ?? .stderr)
         do throws(GatewayError) {
-            let gateway = try Gateway(configuration: configuration, path: path, log: log)
-            let program = GatewayProgram(gateway: gateway, log: log, drainLimit: configuration.timeouts.drain)
+            let gateway = try Gateway(
+                configuration: configuration, path: path, log: log, standardError: standardError)
+            let program = GatewayProgram(
+                gateway: gateway, log: log, standardError: standardError, drainLimit: configuration.timeouts.drain)
             let queue = DispatchQueue(label: "hidgate.control")
             let signals = ServiceSignals(queue: queue) { program.handle($0) }
             program.announce(configuration)
             withExtendedLifetime(signals) { dispatchMain() }
         } catch {
             log.error("start.failed", ["fault": .string(error.description)])
+            standardError?.flush()
             if case .configuration = error { exit(ExitCode.configuration) }
             exit(ExitCode.failure)
         }
@@ -97,13 +103,15 @@ package final class GatewayProgram: Sendable {
     private func stop() {
         guard stops.add(1, ordering: .relaxed).newValue == 1 else {
             log.warning("stop.cut")
+            standardError?.flush()
             exit(ExitCode.success)
         }
         log.info("stop.draining", ["limit_s": .integer(Int(drainLimit.components.seconds))])
         notifier.notify(.stopping)
-        gateway.drain(within: drainLimit) { [log] cut in
+        gateway.drain(within: drainLimit) { [log, standardError] cut in
             if cut > 0 { log.warning("stop.deadline", ["cut": .integer(cut)]) }
             log.info("stopped", ["cut": .integer(cut)])
+            standardError?.flush()
             exit(ExitCode.success)
         }
     }

@@ -3,7 +3,7 @@
 /// Builds one JSON object a line without intermediate strings; made for reuse on a hot path.
 ///
 /// Everything below 0x20, above 0x7E, the quote and the backslash are escaped, so that a line holds printable
-/// ASCII only and no value can end it or forge another (security.md M4). Valid UTF-8 becomes `\uXXXX` (pairs
+/// ASCII only and no value can end it or forge another. Valid UTF-8 becomes `\uXXXX` (pairs
 /// beyond U+FFFF); an octet that is not part of valid UTF-8 becomes `\u00XX` with its own value, that is, it is
 /// read as Latin-1. Keys are written as they are.
 package struct JSONLineWriter: Sendable {

@@ -2,7 +2,7 @@
 
 /// Reads one YAML document into a tree.
 ///
-/// Not accepted, by security.md C1: anchors, aliases, tags, more than one document, keys that are not scalars,
+/// Not accepted: anchors, aliases, tags, more than one document, keys that are not scalars,
 /// duplicate keys, anything but UTF-8, and files beyond `YAMLLimits`.
 package enum YAMLParser {
     /// The tree, or nil after a fault that leaves none; every fault is reported.
