@@ -209,8 +209,9 @@ import Testing
                 }
             }.min() ?? .zero
         }
-        let small = fastest(RouteTable(rules: try rules(3)))
-        let large = fastest(RouteTable(rules: try rules(2_500)))
-        #expect(large < small * 2)
+        let (small, large) = (RouteTable(rules: try rules(3)), RouteTable(rules: try rules(2_500)))
+        // A neighbour may take the core from one side of a round; a scan of all routes would be slow in every round.
+        let ratios = (0..<5).lazy.map { _ in fastest(large) / fastest(small) }
+        #expect(ratios.contains { $0 < 2 })
     }
 }
