@@ -74,16 +74,11 @@ final class ExchangeDriver: ServerHandler {
 
     func requestContent(_ connection: ServerConnection, _ content: Span<UInt8>) {
         contentCount += UInt64(content.count)
-        switch phase {
-        case .idle: break
-        case .holding: hold(content, connection)
-        case .marking: break
-        case .forwarding:
-            guard contentCount <= UInt64(plan.configuration.limits.body) else {
-                return giveUp(connection, Answer(.reject, .gateway(.bodyTooLarge), status: 413))
-            }
-            sendContent(content, connection)
+        guard phase != .idle, phase != .marking else { return }
+        guard contentCount <= UInt64(plan.configuration.limits.body) else {
+            return giveUp(connection, Answer(.reject, .gateway(.bodyTooLarge), status: 413))
         }
+        if phase == .holding { hold(content, connection) } else { sendContent(content, connection) }
     }
 
     func requestEnded(_ connection: ServerConnection) {

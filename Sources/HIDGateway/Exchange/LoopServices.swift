@@ -136,18 +136,30 @@ package final class LoopServices: ServerHandlerFactory {
     ///
     /// A pool lives on across reloads that leave its target alone.
     func pool(_ index: Int, of plan: GatewayPlan) -> UpstreamPool {
-        if poolsPlan !== plan {
-            let known = Dictionary(pools.map { ($0.target, $0) }, uniquingKeysWith: { first, _ in first })
-            pools = plan.upstreams.map { upstream in
-                let target = UpstreamTarget(upstream)
-                return known[target]
-                    ?? UpstreamPool(loop: loop, target: target, budget: budgets.budget(for: target))
-            }
-            let kept = Set(pools.map { ObjectIdentifier($0) })
-            for pool in known.values where !kept.contains(ObjectIdentifier(pool)) { pool.retire() }
-            poolsPlan = plan
-        }
+        if poolsPlan === plan { return pools[index] }
+        guard plan === shared.plans.current else { return pool(outside: plan, index) }
+        adopt(plan)
         return pools[index]
+    }
+
+    /// A pool for an exchange that began before a reload: what it needs is not kept for others.
+    private func pool(outside plan: GatewayPlan, _ index: Int) -> UpstreamPool {
+        let target = UpstreamTarget(plan.upstreams[index])
+        if let known = pools.first(where: { $0.target == target }) { return known }
+        let pool = UpstreamPool(loop: loop, target: target, budget: budgets.budget(for: target))
+        pool.retire()
+        return pool
+    }
+
+    private func adopt(_ plan: GatewayPlan) {
+        let known = Dictionary(pools.map { ($0.target, $0) }, uniquingKeysWith: { first, _ in first })
+        pools = plan.upstreams.map { upstream in
+            let target = UpstreamTarget(upstream)
+            return known[target] ?? UpstreamPool(loop: loop, target: target, budget: budgets.budget(for: target))
+        }
+        let kept = Set(pools.map { ObjectIdentifier($0) })
+        for pool in known.values where !kept.contains(ObjectIdentifier(pool)) { pool.retire() }
+        poolsPlan = plan
     }
 
     /// Closes connections to upstreams that nobody uses; for the end of a drain.

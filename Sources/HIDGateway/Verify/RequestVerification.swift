@@ -52,6 +52,7 @@ struct RequestVerification {
             }
         }
         if let stop = checkSignatureHeader(request, headers) { return .refuse(stop) }
+        if let stop = checkDeviceKey() { return .refuse(stop) }
         return awaitsContent ? .readContent : .done
     }
 
@@ -79,6 +80,15 @@ struct RequestVerification {
             signature = header
             return nil
         }
+    }
+
+    /// A blocked token may come without a device key, and then no signature can be judged.
+    ///
+    /// A route that lets blocked devices pass must not let their requests pass unsigned; a token in monitoring is never
+    /// refused for being blocked, so it passes and stays unverified.
+    private mutating func checkDeviceKey() -> Reason? {
+        guard let token, token.deviceKey == nil, signature != nil || route.requiresSignature else { return nil }
+        return token.isMonitoring && token.refusesDevice ? nil : note(.deviceKey)
     }
 
     /// The content is over the limit and cannot be judged.

@@ -128,7 +128,14 @@ extension ServerConnection {
         guard deadline == .write else { return }
         timer?.cancel()
         deadline = .header
-        if !exchangeActive { arm(.keepAlive, settings.keepAliveTimeout) }
-        if exchangeActive, requestPhase == .content { arm(.bodyIdle, settings.bodyIdleTimeout) }
+        if !exchangeActive {
+            if pending.isEmpty {
+                arm(.keepAlive, settings.keepAliveTimeout)
+            } else {
+                arm(.header, settings.headerTimeout)
+            }
+        } else if requestPhase == .content {
+            if discardsContent { arm(.drain, settings.drainTime) } else { arm(.bodyIdle, settings.bodyIdleTimeout) }
+        }
     }
 }

@@ -36,7 +36,7 @@ package final class ServerConnection: EventHandler, Flushable {
 
     private var parser: RequestParser
     private var reader = BodyReader(framing: .none)
-    private var pending: [UInt8] = []
+    var pending: [UInt8] = []
     var output = OutputQueue()
     var stage = Stage.open
     var requestPhase = RequestPhase.head
@@ -86,6 +86,7 @@ package final class ServerConnection: EventHandler, Flushable {
         if events & hid_epoll_read_hangup != 0 {
             peerClosed = true
             if exchangeActive, requestPhase == .complete, responsePhase != .ended { return lose(.closed) }
+            if stage == .open, requestPhase == .complete, responsePhase == .ended, output.isEmpty { return close() }
         }
         if events & (hid_epoll_in | hid_epoll_read_hangup) != 0 {
             readable = true
@@ -99,6 +100,7 @@ package final class ServerConnection: EventHandler, Flushable {
             guard !pending.isEmpty else { return close() }
             refuse(.headTimeout)
         case .keepAlive, .drain: close()
+        case .bodyIdle where discardsContent: close()
         case .bodyIdle:
             // Paused by back-pressure: the client is not to blame.
             guard !isPaused else { return arm(.bodyIdle, settings.bodyIdleTimeout) }
@@ -109,6 +111,7 @@ package final class ServerConnection: EventHandler, Flushable {
 
     /// Lets the handler answer a request that cannot go on; nothing more of it is read.
     private func refuse(_ failure: RequestFailure) {
+        guard responsePhase != .ended else { return closeAfterFlush() }
         // Of a head that was not complete nothing may be used: its ranges may point nowhere.
         if requestPhase == .head { request.reset() }
         requestPhase = .complete
@@ -169,6 +172,12 @@ package final class ServerConnection: EventHandler, Flushable {
                 if stage == .closed { return }
                 if used < input.count { pending = used == 0 ? input : Array(input[used...]) }
                 guard wantsInput else { return }
+            }
+            if stage == .open, requestPhase == .content, reader.isEnded {
+                // The last octets came while the client was held back: only the end is left to tell.
+                let nothing: [UInt8] = []
+                _ = process(nothing.span)
+                continue
             }
             guard readable else { return }
             guard receive() else { return }

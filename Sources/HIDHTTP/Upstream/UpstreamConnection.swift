@@ -36,7 +36,8 @@ package final class UpstreamConnection: EventHandler, Flushable {
 
     private let target: UpstreamTarget
     private let delays: UpstreamDelays
-    private unowned let pool: UpstreamPool
+    /// Held: a pool that a reload retired lives until its last connection has closed.
+    private let pool: UpstreamPool
     private let transport: CurlTransport
     /// Held from `begin` to the end of the exchange, whatever the end is.
     private var handler: (any UpstreamHandler)?
@@ -242,6 +243,12 @@ package final class UpstreamConnection: EventHandler, Flushable {
                 guard state == .active, used < input.count else { continue }
                 pending = used == 0 ? input : Array(input[used...])
                 if isPaused { return }
+            }
+            if reader?.isEnded == true {
+                // The last octets came while the client was backed up: only the end is left to tell.
+                let nothing: [UInt8] = []
+                _ = process(nothing.span)
+                continue
             }
             guard readable, receive() else { return }
         }
