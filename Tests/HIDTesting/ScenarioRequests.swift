@@ -59,6 +59,10 @@ package struct ScenarioRequests {
         case "future": times(60, 90)
         case "stale": times(-20, 10)
         case "blocked": claims["verdict"] = "\"blocked\""
+        case "blocked-bare": (claims["verdict"], claims["cnf"]) = ("\"blocked\"", nil)
+        case "watched-bare":
+            (claims["verdict"], claims["cnf"]) = ("\"blocked\"", nil)
+            claims["monitoring"] = "true"
         case "blocked-flag": claims["blocked"] = "true"
         case "suspicious": claims["verdict"] = "\"suspicious\""
         case "bot": claims["verdict"] = "\"bot\""

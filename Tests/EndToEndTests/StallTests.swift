@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import HIDTesting
+import Testing
+
+/// Ends of messages that meet back-pressure, and connections that must not outlive their use.
+@Suite(.timeLimit(.minutes(1))) struct StallTests {
+    @Test(arguments: Array(stride(from: 262_000, to: 700_000, by: 36_500)))
+    func `an answer that ends while its client is slow is whole, and the connection goes on`(size: Int) throws {
+        let sent = Gate()
+        let upstream = try ScriptedUpstream { peer in
+            while try peer.request() != nil {
+                try peer.send("HTTP/1.1 200 OK\r\nContent-Length: \(size)\r\n\r\n")
+                try peer.send(pattern(size))
+                sent.open()
+            }
+        }
+        let bench = try Bench(.init(upstream: ", response_timeout: 1s"), upstream: upstream)
+        let client = try bench.client(receiveBuffer: 4 << 10)
+        try client.send(get("/sized"))
+        sent.wait()
+        let answer = try client.response()
+        #expect(answer?.body == pattern(size))
+        let line = bench.line(of: answer)
+        #expect(line?["decision"].text == "pass")
+        #expect(line?["end"].text == nil)
+        #expect(try client.exchange(get("/sized"))?.status == 200)
+    }
+
+    @Test(arguments: Array(stride(from: 262_000, to: 700_000, by: 36_500)))
+    func `an upload that ends while its upstream is slow is complete`(size: Int) throws {
+        let go = Gate()
+        let answer = Gate()
+        let upstream = try ScriptedUpstream(receiveBuffer: 4 << 10) { peer in
+            _ = try peer.requestHead()
+            go.wait()
+            var count = peer.reader.buffer.count
+            while count < size { count += try peer.wire.receive(limit: 1 << 20).count }
+            answer.wait()
+            try peer.send(ScriptedUpstream.ok("\(count)"))
+        }
+        let bench = try Bench(.init(sections: "timeouts: { body_idle: 300ms }"), upstream: upstream)
+        let client = try bench.client()
+        try client.send("POST /big HTTP/1.1\r\nHost: a\r\nContent-Length: \(size)\r\n\r\n")
+        try client.send([UInt8](repeating: 0x61, count: size))
+        go.open()
+        // Longer than body_idle: a complete request is not told that its content is missing.
+        #expect(throws: (any Error).self) { try client.wire.receive(Deadline(in: .milliseconds(700))) }
+        answer.open()
+        #expect(try client.response()?.text == "\(size)")
+    }
+
+    @Test(arguments: Array(stride(from: 20_000, to: 500_000, by: 40_000)))
+    func `a refusal behind a large answer does not keep its connection`(size: Int) throws {
+        let sent = Gate()
+        let upstream = try ScriptedUpstream { peer in
+            while try peer.request() != nil {
+                try peer.send("HTTP/1.1 200 OK\r\nContent-Length: \(size)\r\n\r\n")
+                try peer.send(pattern(size))
+                sent.open()
+            }
+        }
+        let bench = try Bench(.init(sections: "timeouts: { body_idle: 300ms }"), upstream: upstream)
+        let client = try bench.client(receiveBuffer: 4 << 10)
+        let refused = "POST /api/v1/login HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\nabc"
+        try client.send(get("/big") + refused)
+        sent.wait()
+        #expect(try client.response()?.body == pattern(size))
+        #expect(try client.response()?.status == 403)
+        #expect(client.isClosed())
+    }
+
+    @Test func `a reload that changes an upstream lets what is under way finish`() throws {
+        let arrived = Gate()
+        let finish = Gate()
+        let slow = try ScriptedUpstream { peer in
+            _ = try peer.request()
+            arrived.open()
+            finish.wait()
+            try peer.send(ScriptedUpstream.ok("old"))
+        }
+        let fresh = try ScriptedUpstream(ScriptedUpstream.answering { _ in ScriptedUpstream.ok("new") })
+        let bench = try Bench(upstream: slow)
+        let first = try bench.client()
+        try first.send(get("/slow"))
+        arrived.wait()
+        try bench.folder.write("gateway.yaml", Bench.configuration(bench.setup, url: fresh.url))
+        bench.daemon.child.signal(SIGHUP)
+        #expect(bench.daemon.event("reload.done") != nil)
+        for _ in 0..<5 { #expect(try bench.once(get("/now"))?.text == "new") }
+        finish.open()
+        #expect(try first.response()?.text == "old")
+        for _ in 0..<5 { #expect(try bench.once(get("/now"))?.text == "new") }
+    }
+
+    @Test(arguments: ["block", "monitoring"])
+    func `held content is bounded by the limit of all content too`(mode: String) throws {
+        let bench = try Bench(.init(sections: "limits: { body: 64KiB, signed_body: 1MiB }", mode: mode))
+        let body = pattern(100_000)
+        var head = "POST /api/v1/login HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n"
+        head += "X-HID-Token: \(try bench.token())\r\nX-HID-Signature: \(try bench.signature(body))\r\n\r\n"
+        let chunk = Array("\(String(body.count, radix: 16))\r\n".utf8) + body + Array("\r\n0\r\n\r\n".utf8)
+        let answer = try bench.once(Array(head.utf8) + chunk)
+        #expect(answer?.status == 413)
+        #expect(bench.line(of: answer)?["reason"].text == "http.body_too_large")
+        #expect(bench.upstream.requests.isEmpty)
+    }
+}
