@@ -20,6 +20,10 @@ struct RequestVerification {
     /// The first reason found: what the log tells.
     private(set) var reason: Reason?
     private(set) var token: VerifiedToken?
+    /// Whether nothing is wrong but what the token says of its device: its one use is then used up.
+    ///
+    /// False for a bad request, which must not burn a good token.
+    private(set) var spendsToken = true
     private var signature: SignatureHeader?
     private let route: RoutePlan
 
@@ -59,6 +63,7 @@ struct RequestVerification {
     private mutating func note(_ found: Reason?) -> Reason? {
         guard let found else { return nil }
         if reason == nil { reason = found }
+        if found != .verdictBlock, found != .verdictUnknown { spendsToken = false }
         return Refusal.refuses(found, on: route, token: token) ? found : nil
     }
 
