@@ -41,7 +41,7 @@ struct RequestVerification {
     mutating func checkHead(
         _ request: RequestHead, _ headers: HIDHeaders, tokens: TokenVerifier, now: Int64, startSecond: Int64?
     ) -> Step {
-        if let stop = note(countReason(headers)) { return .refuse(stop) }
+        if let stop = note(countReason(headers) ?? sizeReason(headers)) { return .refuse(stop) }
         if let range = headers.token, headers.tokenCount == 1, !range.isEmpty {
             let check = tokens.check(request.bytes.span.extracting(range), now: now)
             token = check.token
@@ -71,6 +71,12 @@ struct RequestVerification {
         if headers.tokenCount > 1 { return .tokenMultiple }
         if headers.signatureCount > 1 { return .signatureMultiple }
         return nil
+    }
+
+    /// Sizes come before what stands in the headers; the token's own check begins with its size.
+    private func sizeReason(_ headers: HIDHeaders) -> Reason? {
+        guard headers.token != nil, let signature = headers.signature else { return nil }
+        return signature.count > SignatureHeader.maximumLength ? .signatureTooLong : nil
     }
 
     private mutating func checkSignatureHeader(_ request: RequestHead, _ headers: HIDHeaders) -> Reason? {
