@@ -58,7 +58,7 @@ let package = Package(
         tests("HIDStoreTests", ["HIDStore"]),
         tests(
             "HIDGatewayTests", ["HIDGateway", "HIDHTTP", "HIDVerifier", "HIDStore", "HIDService", "HIDCrypto"],
-            exclude: ["Vectors"]),
+            exclude: ["Vectors", "Scenarios/InProcess"]),
         tests("EndToEndTests", ["HIDGateway", "HIDVerifier", "HIDHTTP", "HIDService", "HIDCrypto"]),
         tests("LayeringTests", []),
     ],

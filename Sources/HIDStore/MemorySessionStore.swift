@@ -174,12 +174,17 @@ struct SessionTable {
         free.append(index)
     }
 
+    /// Puts a node where its `lastSeen` belongs: in front, but for clocks that differ a little or step back.
     private mutating func link(_ index: Int) {
-        nodes[index].newer = Self.none
-        nodes[index].older = newest
-        if newest != Self.none { nodes[newest].newer = index }
-        newest = index
-        if oldest == Self.none { oldest = index }
+        let lastSeen = nodes[index].session.lastSeen
+        var (newer, older) = (Self.none, newest)
+        while older != Self.none, nodes[older].session.lastSeen > lastSeen {
+            (newer, older) = (older, nodes[older].older)
+        }
+        nodes[index].newer = newer
+        nodes[index].older = older
+        if newer != Self.none { nodes[newer].older = index } else { newest = index }
+        if older != Self.none { nodes[older].newer = index } else { oldest = index }
     }
 
     private mutating func unlink(_ index: Int) {

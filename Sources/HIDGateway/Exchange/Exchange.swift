@@ -200,10 +200,12 @@ package struct Exchange {
     // MARK: - Ways out
 
     /// The replay mark comes last, and only for a request that holds: a bad one must not burn a good token.
+    ///
+    /// A verdict that is let pass is no bad request: its token too is good for one.
     private mutating func mark(
         held: Bool, digest: SHA256.Digest?, _ request: RequestHead, _ context: ExchangeContext
     ) -> Action {
-        guard let token, verification?.isClean == true, route.replay != .off else { return forward(held: held) }
+        guard let token, verification?.spendsToken == true, route.replay != .off else { return forward(held: held) }
         state = .marking(held: held)
         let leeway = plan.tokens.issuers.map(\.leeway).max() ?? 0
         let seconds = max(0, token.expiresAt &- context.now) &+ leeway &+ 1

@@ -20,6 +20,10 @@ struct RequestVerification {
     /// The first reason found: what the log tells.
     private(set) var reason: Reason?
     private(set) var token: VerifiedToken?
+    /// Whether nothing is wrong but what the token says of its device: its one use is then used up.
+    ///
+    /// False for a bad request, which must not burn a good token.
+    private(set) var spendsToken = true
     private var signature: SignatureHeader?
     private let route: RoutePlan
 
@@ -37,7 +41,7 @@ struct RequestVerification {
     mutating func checkHead(
         _ request: RequestHead, _ headers: HIDHeaders, tokens: TokenVerifier, now: Int64, startSecond: Int64?
     ) -> Step {
-        if let stop = note(countReason(headers)) { return .refuse(stop) }
+        if let stop = note(countReason(headers) ?? sizeReason(headers)) { return .refuse(stop) }
         if let range = headers.token, headers.tokenCount == 1, !range.isEmpty {
             let check = tokens.check(request.bytes.span.extracting(range), now: now)
             token = check.token
@@ -60,6 +64,7 @@ struct RequestVerification {
     private mutating func note(_ found: Reason?) -> Reason? {
         guard let found else { return nil }
         if reason == nil { reason = found }
+        if found != .verdictBlock, found != .verdictUnknown { spendsToken = false }
         return Refusal.refuses(found, on: route, token: token) ? found : nil
     }
 
@@ -67,6 +72,12 @@ struct RequestVerification {
         if headers.tokenCount > 1 { return .tokenMultiple }
         if headers.signatureCount > 1 { return .signatureMultiple }
         return nil
+    }
+
+    /// Sizes come before what stands in the headers; the token's own check begins with its size.
+    private func sizeReason(_ headers: HIDHeaders) -> Reason? {
+        guard headers.token != nil, let signature = headers.signature else { return nil }
+        return signature.count > SignatureHeader.maximumLength ? .signatureTooLong : nil
     }
 
     private mutating func checkSignatureHeader(_ request: RequestHead, _ headers: HIDHeaders) -> Reason? {

@@ -4,6 +4,7 @@ import HIDHTTP
 import HIDStore
 import HIDTesting
 import HIDVerifier
+import Synchronization
 import Testing
 
 @testable import HIDGateway
@@ -16,17 +17,36 @@ import Testing
     }
 
     @Test(arguments: Scenario.all) func `comes out as written, in process`(scenario: Scenario) throws {
+        try scenario.playAlone(in: World())
+    }
+
+    @Test func `every scenario of the exchange alone can be read`() throws {
+        #expect(LonelyScenario.all.count == LonelyScenario.fileCount)
+        #expect(LonelyScenario.all.count >= 25)
+    }
+
+    @Test(arguments: LonelyScenario.all) func `comes out as written, alone`(lonely: LonelyScenario) throws {
+        try lonely.scenario.playAlone(in: lonely.world)
+    }
+}
+
+extension Scenario {
+    /// Plays every step against an exchange and compares.
+    func playAlone(in world: World) throws {
         let issuer = try TestIssuer()
-        let gateway = try ExchangeHarness(scenario, issuer)
+        let gateway = try ExchangeHarness(self, issuer, world)
         var requests = try ScenarioRequests(issuer: issuer, device: TestDevice())
-        for step in scenario.steps {
-            let seen = try gateway.play(requests.request(step, now: TestIssuer.now))
+        for step in steps {
+            let now = TestIssuer.now + (step.words["at"].flatMap { Int64($0) } ?? 0)
+            let seen = try gateway.play(requests.request(step, now: now), now: now)
             #expect(seen.status == step.status, "\(step)")
             #expect(seen.decision == step.decision, "\(step)")
             #expect(seen.reason == step.reason, "\(step)")
             if let match = step.match { #expect(seen.match == match, "\(step)") }
             let lines = seen.forwarded.map {
-                String(decoding: $0, as: UTF8.self).split(separator: "\r\n").map(String.init)
+                String(decoding: $0, as: UTF8.self).split(separator: "\r\n").map(String.init) + [
+                    "client \(seen.client)"
+                ]
             }
             for text in step.has { #expect(lines?.contains(text) == true, "\(step): \(text) in \(lines ?? [])") }
             for text in step.lacks {
@@ -44,6 +64,7 @@ struct Observation {
     var decision = ""
     var reason: String?
     var match: String?
+    var client = ""
     /// The head that went upstream; nil: nothing did.
     var forwarded: [UInt8]?
 }
@@ -51,12 +72,14 @@ struct Observation {
 /// Plays requests against an exchange as the driver does, with everything at hand.
 final class ExchangeHarness {
     private let plan: GatewayPlan
-    private let replay = MemoryReplayStore()
+    private let world: World
+    private let replay: any ReplayStore
     private let signatures: SignatureVerifier
     private let trusted: AddressSet
-    private static let peer = PeerAddress(high: 0, low: 0xFFFF_C000_0207)
 
-    init(_ scenario: Scenario, _ issuer: TestIssuer) throws {
+    init(_ scenario: Scenario, _ issuer: TestIssuer, _ world: World) throws {
+        self.world = world
+        replay = world.replay
         let folder = try ConfigurationFolder([
             "jwks.json": String(decoding: issuer.jwks, as: UTF8.self), "rules.yaml": scenario.rulesText,
             "gateway.yaml": """
@@ -77,7 +100,7 @@ final class ExchangeHarness {
         trusted = AddressSet(loaded.listeners[0].trustedProxies)
     }
 
-    func play(_ octets: [UInt8]) throws -> Observation {
+    func play(_ octets: [UInt8], now: Int64) throws -> Observation {
         var head = RequestHead()
         let policy = ConnectionPolicy(prefixes: [FieldName("x-hid-")])
         var parser = RequestParser(limits: HeadLimits(connection: policy))
@@ -85,7 +108,7 @@ final class ExchangeHarness {
         case .needMore: throw Scenario.Malformed(description: "the scenario's request is no whole head")
         case .bad(let fault):
             return Observation(status: fault.status, decision: "reject", reason: fault.code)
-        case .complete(let count): return run(head, content: decode(head, Array(octets[count...])))
+        case .complete(let count): return run(head, content: decode(head, Array(octets[count...])), now: now)
         }
     }
 
@@ -104,12 +127,12 @@ final class ExchangeHarness {
         }
     }
 
-    private func run(_ head: RequestHead, content: [UInt8]) -> Observation {
+    private func run(_ head: RequestHead, content: [UInt8], now: Int64) -> Observation {
         var scratch = RouteScratch()
         var exchange = Exchange(plan: plan)
         let context = ExchangeContext(
-            plan: plan, now: TestIssuer.now, startSecond: TestIssuer.now - 10, isOverFailureBudget: false,
-            signatures: signatures)
+            plan: plan, now: now, startSecond: world.keptMarks ? nil : TestIssuer.now - 10,
+            isOverFailureBudget: world.isOverFailureBudget, signatures: signatures)
         var action = exchange.begin(head, scratch: &scratch, context: context)
         while true {
             switch action {
@@ -122,22 +145,33 @@ final class ExchangeHarness {
                     content.count > limit
                     ? exchange.contentOverLimit(head, context)
                     : exchange.contentEnded(head, digest: SHA256.hash(content.span), context)
-            case .mark(let use): action = exchange.replayAnswered(replay.useOnce(use, now: 1))
+            case .mark(let use): action = exchange.replayAnswered(mark(use, now: now))
             case .stream, .release:
+                let address = ClientAddress(peer: world.peer, request: head, trusted: trusted)
                 return Observation(
                     status: 200, decision: exchange.decision.rawValue, reason: exchange.reason?.code,
-                    match: exchange.match.kind.rawValue, forwarded: forward(head, exchange, scratch))
+                    match: exchange.match.kind.rawValue, client: address.client.description,
+                    forwarded: forward(head, exchange, scratch, address))
             }
         }
     }
 
-    private func forward(_ head: RequestHead, _ exchange: Exchange, _ scratch: RouteScratch) -> [UInt8] {
-        let address = ClientAddress(peer: Self.peer, request: head, trusted: trusted)
+    private func mark(_ use: ReplayUse, now: Int64) -> ReplayAnswer {
+        let answered = Mutex(ReplayAnswer.unavailable)
+        replay.useOnce(use, now: UInt64(now) * 1_000_000_000) { answer in answered.withLock { $0 = answer } }
+        return answered.withLock { $0 }
+    }
+
+    private func forward(
+        _ head: RequestHead, _ exchange: Exchange, _ scratch: RouteScratch, _ address: ClientAddress
+    ) -> [UInt8] {
+        let given = address.isBehindTrustedProxy ? RequestIdentity.trusted(head) : nil
         var out: [UInt8] = []
         ForwardedRequest(
             request: head, path: scratch.path, query: exchange.query, route: exchange.route, token: exchange.token,
-            wasChecked: exchange.wasChecked, isVerified: exchange.isVerified, requestID: Array("id".utf8),
-            peer: Self.peer, isBehindTrustedProxy: address.isBehindTrustedProxy, authority: [], framing: head.framing
+            wasChecked: exchange.wasChecked, isVerified: exchange.isVerified,
+            requestID: given ?? Array("made-here".utf8), peer: world.peer,
+            isBehindTrustedProxy: address.isBehindTrustedProxy, authority: [], framing: head.framing
         ).write(into: &out)
         return out
     }
