@@ -65,13 +65,11 @@ import Testing
         #expect(answer?.status == 200)
         #expect(answer?.text == "ok")
         let line = bench.line(of: answer)
-        if refusal.reason != "http.name_underscore" {
-            #expect(line?["decision"].text == "would_block")
-            #expect(line?["reason"].text == refusal.reason)
-            let seen = try #require(bench.upstream.requests.first)
-            #expect(seen["X-HID-Verdict"] == "unverified")
-            #expect(seen["X-HID-Device"] == nil)
-        }
+        #expect(line?["decision"].text == "would_block")
+        #expect(line?["reason"].text == refusal.reason)
+        let seen = try #require(bench.upstream.requests.first)
+        #expect(seen["X-HID-Verdict"] == "unverified")
+        #expect(seen["X-HID-Device"] == nil)
     }
 
     @Test(arguments: RefusalCase.all)

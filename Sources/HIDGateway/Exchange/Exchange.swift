@@ -69,7 +69,7 @@ package struct Exchange {
     package var token: VerifiedToken? { verification?.token }
 
     /// Whether the request was checked and everything held.
-    package var isVerified: Bool { verification?.isClean == true }
+    package var isVerified: Bool { verification?.isClean == true && reason == nil }
 
     /// The first check that failed, also while the exchange is still under way.
     package var openReason: StopReason? { verification?.reason.map { .verification($0) } }
@@ -113,6 +113,7 @@ package struct Exchange {
         let enforces = !route.isCritical || route.mode == .block || route.mode == .safeBlocking
         if enforces, let fault = malformed(headers) { return refuse(fault, status: 400) }
         guard route.isCritical, route.mode != .off else { return forward() }
+        if let fault = malformed(headers) { note(fault) }
         if match.methodNotListed {
             guard route.methodsNotListed == .refuse else { return forward() }
             if let answer = methodNotListed() { return answer }

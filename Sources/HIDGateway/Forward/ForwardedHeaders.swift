@@ -93,7 +93,7 @@ struct ForwardedRequest {
         guard isVerified, let token else {
             return HeadWriter.field("X-HID-Verdict", "unverified", into: &out)
         }
-        field("X-HID-Verdict", Array(token.verdict.rawValue.utf8), into: &out)
+        field("X-HID-Verdict", Array(token.effectiveVerdict.rawValue.utf8), into: &out)
         field("X-HID-Device", token.hid, into: &out)
         if let level = token.level { field("X-HID-Level", level, into: &out) }
     }

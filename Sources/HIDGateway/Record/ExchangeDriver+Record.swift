@@ -14,7 +14,7 @@ extension ExchangeDriver {
         fill(&record, from: connection)
         if let token = exchange.token {
             record.hid = token.hid
-            record.verdict = token.verdict.rawValue
+            record.verdict = token.effectiveVerdict.rawValue
             record.session = touchSession(token.hid)
         }
         services.shared.metrics.count(record, shard: loop.index)

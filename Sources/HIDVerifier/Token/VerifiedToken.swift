@@ -48,6 +48,9 @@ public struct VerifiedToken: Sendable {
     /// Whether the token says that the device is not wanted, in either way.
     public var refusesDevice: Bool { isBlocked || verdict == .blocked }
 
+    /// The verdict that counts: `blocked: true` wins over any word.
+    public var effectiveVerdict: Verdict { isBlocked ? .blocked : verdict }
+
     /// Why the verdict speaks against the request; nil for `human`.
     ///
     /// `verdictBlock` for blocked, bot and suspicious, `verdictUnknown` for anything that is no known word. The
