@@ -91,6 +91,47 @@ import Testing
         }
     }
 
+    @Test func `a request behind an answer that nobody takes does not undo the write timeout`() throws {
+        let size = 6 << 20
+        let upstream = try ScriptedUpstream { peer in
+            while try peer.request() != nil {
+                try peer.send("HTTP/1.1 200 OK\r\nContent-Length: \(size)\r\n\r\n")
+                try peer.send(pattern(size))
+            }
+        }
+        let bench = try Bench(.init(sections: "timeouts: { write: 500ms }"), upstream: upstream)
+        let client = try bench.client(receiveBuffer: 4 << 10)
+        let whole = get("/first") + get("/second")
+        try client.send(String(whole.dropLast(20)))
+        try client.send(String(whole.suffix(20)))
+        #expect(bench.daemon.accessLine { $0["end"].text == "write_timeout" } != nil)
+    }
+
+    @Test func `a connection whose last answer was leaving at SIGTERM does not hold up the stop`() throws {
+        let size = 3 << 20
+        let upstream = try ScriptedUpstream { peer in
+            while try peer.request() != nil {
+                try peer.send("HTTP/1.1 200 OK\r\nContent-Length: \(size)\r\n\r\n")
+                try peer.send(pattern(size))
+            }
+        }
+        let bench = try Bench(.init(sections: "timeouts: { drain: 20s }"), upstream: upstream)
+        let client = try bench.client(receiveBuffer: 4 << 10)
+        try client.send(get("/big"))
+        #expect(upstream.requests(1).count == 1)
+        bench.daemon.child.signal(SIGTERM)
+        #expect(bench.daemon.event("stop.draining") != nil)
+        #expect(try client.response()?.body.count == size)
+        #expect(bench.daemon.event("stopped")?["cut"].number == 0)
+    }
+
+    @Test func `the admin listener takes no content`() throws {
+        let bench = try Bench()
+        let address = try #require(bench.daemon.admin)
+        let head = "GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n"
+        #expect(try RawClient(address).exchange(head)?.status == 413)
+    }
+
     @Test func `a reload that changes an upstream lets what is under way finish`() throws {
         let arrived = Gate()
         let finish = Gate()

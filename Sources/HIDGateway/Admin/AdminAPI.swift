@@ -226,12 +226,17 @@ final class AdminHandler: ServerHandler {
         self.api = api
     }
 
-    func requestBegan(_ connection: ServerConnection) { isAnswered = false }
+    func requestBegan(_ connection: ServerConnection) {
+        isAnswered = false
+        guard connection.request.framing != .none, connection.request.framing != .length(0) else { return }
+        send(.error(413, "content_too_large", "no content is taken here"), connection)
+    }
 
     /// Nothing here takes content.
     func requestContent(_ connection: ServerConnection, _ content: Span<UInt8>) {}
 
     func requestEnded(_ connection: ServerConnection) {
+        guard !isAnswered else { return }
         send(api.answer(connection.request, isLocal: connection.peer.isLocal), connection)
     }
 

@@ -223,6 +223,7 @@ package struct Exchange {
         var hasher = Hasher()
         hasher.combine(request.bytes[request.method])
         hasher.combine(request.bytes[request.target])
+        if let host = request.host { hasher.combine(request.bytes[host]) }
         if let digest { for index in digest.indices { hasher.combine(digest[index]) } }
         return UInt64(bitPattern: Int64(hasher.finalize()))
     }

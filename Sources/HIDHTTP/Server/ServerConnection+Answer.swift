@@ -125,6 +125,7 @@ extension ServerConnection {
 
     private func wroteAll() {
         if responsePhase == .ended, closesAfterResponse, stage == .open { return beginLinger() }
+        if !exchangeActive, owner.isDraining, stage == .open { return beginLinger() }
         guard deadline == .write else { return }
         timer?.cancel()
         deadline = .header

@@ -126,6 +126,13 @@ package final class ServerConnection: EventHandler, Flushable {
         loop.set(timer, after: delay)
     }
 
+    /// Nothing is wanted of the client but that it takes what waits for it.
+    private func disarm() {
+        guard output.isEmpty else { return arm(.write, settings.writeTimeout) }
+        timer?.cancel()
+        deadline = .header
+    }
+
     // MARK: - Reading
 
     /// Stops reading content; the client is held back by its window.
@@ -267,7 +274,7 @@ package final class ServerConnection: EventHandler, Flushable {
             reader = BodyReader(framing: request.framing)
             requestPhase = request.framing == .none || request.framing == .length(0) ? .complete : .content
             let hasContent = requestPhase == .content
-            if hasContent { arm(.bodyIdle, settings.bodyIdleTimeout) } else { timer?.cancel() }
+            if hasContent { arm(.bodyIdle, settings.bodyIdleTimeout) } else { disarm() }
             handler.requestBegan(self)
             if !hasContent, exchangeActive, responsePhase != .ended { handler.requestEnded(self) }
             return count
@@ -284,7 +291,7 @@ package final class ServerConnection: EventHandler, Flushable {
             return (range.upperBound, stage == .open)
         case .end(let count):
             requestPhase = .complete
-            if deadline == .bodyIdle { timer?.cancel() }
+            if deadline == .bodyIdle { disarm() }
             if discardsContent { finishExchange() } else { handler.requestEnded(self) }
             return (count, true)
         case .bad(let fault):
