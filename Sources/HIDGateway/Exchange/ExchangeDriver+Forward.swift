@@ -81,12 +81,8 @@ extension ExchangeDriver: UpstreamHandler {
     }
 
     func sendContent(_ content: Span<UInt8>, _ connection: ServerConnection) {
+        // While held content is still going out the client is paused, so the order is kept.
         guard let upstream else { return }
-        if forward?.isHeldPending == true {
-            // Cannot happen while the client is paused; kept in order all the same.
-            try? held?.append(content)
-            return
-        }
         write(content, to: upstream)
         if upstream.isBackedUp { connection.pauseContent() }
     }
@@ -100,7 +96,9 @@ extension ExchangeDriver: UpstreamHandler {
         }
     }
 
+    /// Tells the upstream that the request is complete; once, however often it is called.
     func endContent() {
+        guard forward?.isRequestComplete == false else { return }
         forward?.isRequestComplete = true
         if forward?.isHeldPending != true { finishRequest() }
     }

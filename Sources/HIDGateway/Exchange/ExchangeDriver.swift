@@ -34,6 +34,9 @@ final class ExchangeDriver: ServerHandler {
     var held: HeldContent?
     var hasher = SHA256Hasher()
     var contentCount: UInt64 = 0
+    /// The client's request is complete, whatever has become of it here.
+    private var isRequestEnded = false
+    private var hasNotedFailure = false
     var requestID: [UInt8] = []
     var supportCode: [UInt8]?
     var client = PeerAddress.local
@@ -82,7 +85,9 @@ final class ExchangeDriver: ServerHandler {
     }
 
     func requestEnded(_ connection: ServerConnection) {
+        isRequestEnded = true
         switch phase {
+        // The answer of the replay store goes on from there.
         case .idle, .marking: break
         case .holding:
             let digest = hasher.finish()
@@ -158,10 +163,9 @@ final class ExchangeDriver: ServerHandler {
         services.shared.replay.useOnce(use, now: loop.now) { [weak self, weak connection] answer in
             // The exchange may be over by the time a remote store answers.
             guard let self, let connection, phase == .marking, id == requestID else { return }
-            let isComplete = held != nil && !isOverLimit
             perform(exchange.replayAnswered(answer), connection)
             connection.resumeContent()
-            if phase == .forwarding, isComplete { endContent() }
+            if phase == .forwarding, isRequestEnded { endContent() }
         }
     }
 
@@ -227,6 +231,8 @@ final class ExchangeDriver: ServerHandler {
         requestID = services.identity.nextRequestID()
         client = connection.peer
         contentCount = 0
+        isRequestEnded = false
+        hasNotedFailure = false
         verifyTime = 0
         upstreamStatus = nil
         status = 0
@@ -257,9 +263,10 @@ final class ExchangeDriver: ServerHandler {
         return action
     }
 
-    /// A proven failure counts against the address; an unknown key asks for a fresh key set.
+    /// A proven failure counts against the address, once for each request; an unknown key asks for a fresh key set.
     private func noteFailure() {
-        guard case .verification(let reason)? = exchange.reason ?? exchange.openReason else { return }
+        guard !hasNotedFailure, case .verification(let reason)? = exchange.reason ?? exchange.openReason else { return }
+        hasNotedFailure = true
         if reason == .keyIDUnknown || reason == .keysUnavailable { services.shared.onUnknownKey() }
         if reason.isProven { services.shared.failures.note(client, loop: loop) }
     }

@@ -122,8 +122,9 @@ package final class KeySetKeeper: Sendable {
             }
             guard mayStart else { return }
         }
-        let result = ControlTransfer.get(url, limit: 64 << 10, timeout: Self.fetchTime)
-        let delay = judge(result, maximumStale: maximumStale)
+        var request = ControlRequest(method: Array("GET".utf8), url: url)
+        (request.answerLimit, request.timeout) = (64 << 10, Self.fetchTime)
+        let delay = judge(ControlExchange.send(request), maximumStale: maximumStale)
         state.withLock { $0.isFetching = false }
         schedule(after: delay)
     }
@@ -131,7 +132,7 @@ package final class KeySetKeeper: Sendable {
     /// Takes over a good answer.
     ///
     /// Returns when to fetch next, in nanoseconds.
-    private func judge(_ result: Result<ControlResponse, ControlFault>, maximumStale: Duration) -> UInt64 {
+    private func judge(_ result: Result<ControlAnswer, ControlExchangeFault>, maximumStale: Duration) -> UInt64 {
         switch result {
         case .failure(let fault): note(fault.description)
         case .success(let response) where response.status != 200: note("the issuer answered \(response.status)")

@@ -58,7 +58,7 @@ struct RequestIdentity {
         guard let line = request.first(requestID), (1...128).contains(line.value.count) else { return nil }
         let value = request.bytes[line.value]
         let isSafe = value.allSatisfy { byte in
-            byte &- 0x30 < 10 || ASCIIByte.lower(byte) &- 0x61 < 26 || byte == 0x2D || byte == 0x2E || byte == 0x5F
+            byte &- 0x30 < 10 || HIDHTTP.ASCII.lower(byte) &- 0x61 < 26 || byte == 0x2D || byte == 0x2E || byte == 0x5F
         }
         return isSafe ? Array(value) : nil
     }

@@ -13,7 +13,7 @@ enum HIDFields {
     static func isTwin(_ name: Span<UInt8>) -> Bool {
         guard name.count >= prefix.bytes.count else { return false }
         for (index, wanted) in prefix.bytes.enumerated() {
-            let byte = name[index] == 0x5F ? 0x2D : ASCIIByte.lower(name[index])
+            let byte = name[index] == 0x5F ? 0x2D : HIDHTTP.ASCII.lower(name[index])
             guard byte == wanted else { return false }
         }
         return true
@@ -22,13 +22,6 @@ enum HIDFields {
     /// Whether the name is under the prefix.
     static func isOurs(_ name: Span<UInt8>) -> Bool {
         prefix.isPrefix(of: name)
-    }
-}
-
-/// Case folding for names; the parser has already checked that they are tokens.
-enum ASCIIByte {
-    static func lower(_ byte: UInt8) -> UInt8 {
-        byte &- 0x41 < 26 ? byte | 0x20 : byte
     }
 }
 

@@ -116,7 +116,7 @@ struct RequestVerification {
     ) -> Reason? {
         guard let signature, let key = token?.deviceKey, let tokenRange = headers.token else { return nil }
         let bytes = request.bytes.span
-        let authority = request.host.map { request.bytes[$0].map(ASCIIByte.lower) } ?? []
+        let authority = request.host.map { request.bytes[$0].map(HIDHTTP.ASCII.lower) } ?? []
         return note(
             verifier.verify(
                 signature, bodyDigest: digest.span, method: bytes.extracting(request.method),

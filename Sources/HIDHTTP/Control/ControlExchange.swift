@@ -2,7 +2,7 @@
 
 internal import CCurl
 
-/// One request of a tool: everything as it is to stand on the wire.
+/// One request of a tool or of the control plane: everything as it is to stand on the wire.
 package struct ControlRequest: Sendable {
     package var method: [UInt8]
     /// Where to connect; its path is sent only without `target`.
@@ -29,7 +29,22 @@ package struct ControlAnswer: Sendable, Equatable {
     package var status: Int
     /// The value of X-Request-Id.
     package var requestID: [UInt8]?
+    /// The value of Cache-Control.
+    package var cacheControl: [UInt8]?
     package var body: [UInt8]
+
+    /// Seconds of `max-age` (RFC 9111 section 5.2.2.1); nil without a readable one.
+    package var maxAge: Int? {
+        let name = Array("max-age=".utf8)
+        for directive in (cacheControl ?? []).split(separator: 0x2C) {
+            let text = directive.drop { $0 == 0x20 || $0 == 0x09 }
+            guard text.count > name.count, text.prefix(name.count).map(ASCII.lower) == name else { continue }
+            let digits = text.dropFirst(name.count).prefix { $0 &- 0x30 < 10 }
+            guard (1...9).contains(digits.count) else { return digits.isEmpty ? nil : 1_000_000_000 }
+            return digits.reduce(0) { $0 * 10 + Int($1 - 0x30) }
+        }
+        return nil
+    }
 }
 
 /// Why there was no answer, in libcurl's words.
@@ -37,7 +52,7 @@ package struct ControlExchangeFault: Error, Sendable, Equatable, CustomStringCon
     package let description: String
 }
 
-/// An ordinary libcurl transfer for tools: blocking, HTTP/1.1, no redirects, no proxy from the environment.
+/// An ordinary libcurl transfer for tools, key sets and lists: blocking, so never on a loop; HTTP/1.1, no redirects, no proxy from the environment.
 package enum ControlExchange {
     /// Sends a request and waits for its answer.
     package static func send(_ request: ControlRequest) -> Result<ControlAnswer, ControlExchangeFault> {
@@ -66,8 +81,10 @@ package enum ControlExchange {
             }
             var status = 0
             _ = unsafe hid_curl_get_long(easy, CURLINFO_RESPONSE_CODE, &status)
-            return .success(
-                ControlAnswer(status: status, requestID: unsafe field("X-Request-Id", easy), body: body.bytes))
+            return unsafe .success(
+                ControlAnswer(
+                    status: status, requestID: field("X-Request-Id", easy),
+                    cacheControl: field("Cache-Control", easy), body: body.bytes))
         }
     }
 
@@ -79,7 +96,7 @@ package enum ControlExchange {
             hid_curl_set_string(easy, CURLOPT_PROTOCOLS_STR, "http,https"),
             hid_curl_set_string(easy, CURLOPT_PROXY, ""),
             hid_curl_set_string(easy, CURLOPT_NOPROXY, "*"),
-            hid_curl_set_string(easy, CURLOPT_USERAGENT, "hidctl"),
+            hid_curl_set_string(easy, CURLOPT_USERAGENT, "hidgate"),
             hid_curl_set_long(easy, CURLOPT_NOSIGNAL, 1),
             hid_curl_set_long(easy, CURLOPT_FOLLOWLOCATION, 0),
             hid_curl_set_long(easy, CURLOPT_PATH_AS_IS, 1),
