@@ -27,6 +27,7 @@ let package = Package(
     name: "hidgate",
     products: [
         .library(name: "HIDVerifier", targets: ["HIDVerifier"]),
+        .library(name: "HIDClient", targets: ["HIDClient"]),
         .executable(name: "hidgated", targets: ["hidgated"]),
         .executable(name: "hidctl", targets: ["hidctl"]),
     ],
@@ -35,6 +36,7 @@ let package = Package(
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
+        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .systemLibrary(name: "CLinux"),
         // Layer 1: foundations.
         library("HIDCrypto", ["COpenSSL"]),
@@ -42,13 +44,19 @@ let package = Package(
         // Layer 2: capabilities. They do not know each other.
         library("HIDVerifier", ["HIDCrypto"]),
         library("HIDHTTP", ["HIDCrypto", "CCurl", "CLinux"]),
-        library("HIDStore", []),
-        // Layer 3: the gateway.
-        library("HIDGateway", ["HIDCrypto", "HIDVerifier", "HIDHTTP", "HIDStore", "HIDService"]),
+        library("HIDStore", ["CSQLite"]),
+        // What both daemons are: listeners, loops, admin listener, life.
+        library("HIDDaemon", ["HIDCrypto", "HIDHTTP", "HIDService"]),
+        // Layer 3: the gateway, the Human Identification Server, the SDK.
+        library("HIDGateway", ["HIDCrypto", "HIDVerifier", "HIDHTTP", "HIDStore", "HIDService", "HIDDaemon"]),
+        library("HIDIssuer", ["HIDCrypto", "HIDVerifier", "HIDHTTP", "HIDStore", "HIDService", "HIDDaemon"]),
+        library("HIDClient", ["HIDCrypto", "HIDHTTP"]),
         // Layer 4: programs.
         program("hidgated", ["HIDGateway", "HIDService"]),
         program("hidctl", ["HIDGateway", "HIDVerifier", "HIDHTTP", "HIDCrypto", "HIDService"]),
         // Tests.
+        tests("HIDIssuerTests", ["HIDIssuer", "HIDVerifier", "HIDHTTP", "HIDStore", "HIDService", "HIDCrypto"]),
+        tests("HIDClientTests", ["HIDClient", "HIDVerifier", "HIDHTTP", "HIDCrypto"]),
         .target(
             name: "HIDTesting", dependencies: ["HIDCrypto", "CLinux"], path: "Tests/HIDTesting", swiftSettings: strict),
         tests("HIDCryptoTests", ["HIDCrypto"]),

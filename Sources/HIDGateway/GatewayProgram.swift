@@ -2,6 +2,7 @@
 
 internal import Dispatch
 internal import Glibc
+internal import HIDDaemon
 internal import HIDHTTP
 internal import HIDService
 internal import Synchronization
@@ -125,9 +126,4 @@ package final class GatewayProgram: Sendable {
         write(text, to: descriptor)
         exit(code)
     }
-}
-
-/// The version of the product.
-package enum ProductVersion {
-    package static let text = "0.1.0"
 }

@@ -12,9 +12,13 @@ import Testing
         // Layer 2: capabilities. They do not know each other, nor HIDService.
         "HIDVerifier": ["HIDCrypto"],
         "HIDHTTP": ["HIDCrypto", "CCurl", "CLinux"],
-        "HIDStore": [],
-        // Layer 3: the gateway.
-        "HIDGateway": ["HIDCrypto", "HIDVerifier", "HIDHTTP", "HIDStore", "HIDService"],
+        "HIDStore": ["CSQLite"],
+        // What both daemons are.
+        "HIDDaemon": ["HIDCrypto", "HIDHTTP", "HIDService"],
+        // Layer 3: the gateway, the Human Identification Server, the SDK.
+        "HIDGateway": ["HIDCrypto", "HIDVerifier", "HIDHTTP", "HIDStore", "HIDService", "HIDDaemon"],
+        "HIDIssuer": ["HIDCrypto", "HIDVerifier", "HIDHTTP", "HIDStore", "HIDService", "HIDDaemon"],
+        "HIDClient": ["HIDCrypto", "HIDHTTP"],
         // Layer 4: programs.
         "hidgated": ["HIDGateway", "HIDService"],
         "hidctl": ["HIDGateway", "HIDVerifier", "HIDHTTP", "HIDCrypto", "HIDService"],
