@@ -52,9 +52,10 @@ let package = Package(
         library("HIDIssuer", ["HIDCrypto", "HIDVerifier", "HIDHTTP", "HIDStore", "HIDService", "HIDDaemon"]),
         library("HIDClient", ["HIDCrypto", "HIDHTTP"]),
         // Layer 4: programs.
-        program("hidgated", ["HIDGateway", "HIDService"]),
+        program("hidgated", ["HIDGateway", "HIDDaemon"]),
         program("hidctl", ["HIDGateway", "HIDVerifier", "HIDHTTP", "HIDCrypto", "HIDService"]),
         // Tests.
+        tests("HIDDaemonTests", ["HIDDaemon", "HIDHTTP", "HIDService"]),
         tests("HIDIssuerTests", ["HIDIssuer", "HIDVerifier", "HIDHTTP", "HIDStore", "HIDService", "HIDCrypto"]),
         tests("HIDClientTests", ["HIDClient", "HIDVerifier", "HIDHTTP", "HIDCrypto"]),
         .target(
@@ -65,9 +66,10 @@ let package = Package(
         tests("HIDHTTPTests", ["HIDHTTP"], exclude: ["Vectors"]),
         tests("HIDStoreTests", ["HIDStore"]),
         tests(
-            "HIDGatewayTests", ["HIDGateway", "HIDHTTP", "HIDVerifier", "HIDStore", "HIDService", "HIDCrypto"],
+            "HIDGatewayTests",
+            ["HIDGateway", "HIDDaemon", "HIDHTTP", "HIDVerifier", "HIDStore", "HIDService", "HIDCrypto"],
             exclude: ["Vectors", "Scenarios/InProcess"]),
-        tests("EndToEndTests", ["HIDGateway", "HIDVerifier", "HIDHTTP", "HIDService", "HIDCrypto"]),
+        tests("EndToEndTests", ["HIDGateway", "HIDDaemon", "HIDVerifier", "HIDHTTP", "HIDService", "HIDCrypto"]),
         tests("LayeringTests", []),
     ],
     swiftLanguageModes: [.v6]

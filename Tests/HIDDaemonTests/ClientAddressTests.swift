@@ -2,7 +2,7 @@
 import HIDHTTP
 import Testing
 
-@testable import HIDGateway
+@testable import HIDDaemon
 
 @Suite struct ClientAddressTests {
     private func address(_ text: String) throws -> PeerAddress {

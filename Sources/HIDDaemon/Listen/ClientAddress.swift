@@ -29,18 +29,18 @@ package struct AddressSet: Sendable {
 }
 
 /// Who sent a request: the peer, or behind trusted proxies the right-most address that is not one of them.
-struct ClientAddress {
+package struct ClientAddress {
     /// The address that limits and logs use.
-    let client: PeerAddress
+    package let client: PeerAddress
     /// Whether the peer itself is trusted, so that its forwarding fields are believed.
-    let isBehindTrustedProxy: Bool
+    package let isBehindTrustedProxy: Bool
 
     private static let forwardedFor = FieldName("x-forwarded-for")
 
     /// Walks X-Forwarded-For from the right, as long as each hop is trusted.
     ///
     /// What cannot be read ends the walk.
-    init(peer: PeerAddress, request: RequestHead, trusted: AddressSet) {
+    package init(peer: PeerAddress, request: RequestHead, trusted: AddressSet) {
         guard !trusted.isEmpty, trusted.contains(peer) else {
             client = peer
             isBehindTrustedProxy = false

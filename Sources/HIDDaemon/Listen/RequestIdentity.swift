@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import HIDHTTP
+package import HIDHTTP
 
 /// Makes request ids and support codes.
 ///
 /// Confined to one loop.
-struct RequestIdentity {
+package struct RequestIdentity {
     private static let digits = Array("0123456789abcdef".utf8)
     /// Crockford's base 32: no letter that is read as a digit.
     private static let letters = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ".utf8)
@@ -14,13 +14,13 @@ struct RequestIdentity {
     private let prefix: UInt64
     private var counter: UInt64
 
-    init() {
+    package init() {
         prefix = generator.next()
         counter = generator.next()
     }
 
     /// 32 hexadecimal digits: a random number of this loop and a scrambled count, so that no two are equal.
-    mutating func nextRequestID() -> [UInt8] {
+    package mutating func nextRequestID() -> [UInt8] {
         counter &+= 1
         var id = [UInt8]()
         id.reserveCapacity(32)
@@ -41,7 +41,7 @@ struct RequestIdentity {
     }
 
     /// Ten letters in two groups, random: short enough for a phone call, and telling nothing.
-    mutating func nextSupportCode() -> [UInt8] {
+    package mutating func nextSupportCode() -> [UInt8] {
         let random = generator.next() as UInt64
         var code = [UInt8]()
         for index in 0..<10 {
@@ -54,7 +54,7 @@ struct RequestIdentity {
     private static let requestID = FieldName("x-request-id")
 
     /// The id a trusted proxy gave, if it is one that can go into a log.
-    static func trusted(_ request: RequestHead) -> [UInt8]? {
+    package static func trusted(_ request: RequestHead) -> [UInt8]? {
         guard let line = request.first(requestID), (1...128).contains(line.value.count) else { return nil }
         let value = request.bytes[line.value]
         let isSafe = value.allSatisfy { byte in

@@ -1,25 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import HIDHTTP
-
-/// An answer of the admin listener.
-struct AdminAnswer {
-    var status = 200
-    var contentType: StaticString = "application/json"
-    var body: [UInt8] = []
-
-    static func error(_ status: Int, _ code: StaticString, _ message: StaticString) -> AdminAnswer {
-        AdminAnswer(status: status, body: Array("{\"error\":{\"code\":\"\(code)\",\"message\":\"\(message)\"}}\n".utf8))
-    }
-}
-
-/// Path and query of an admin request, decoded strictly.
-struct AdminRequest {
-    let path: String
-    let query: [String: String]
+/// What is asked of the API for operators: decoded strictly.
+package struct AdminRequest: Sendable {
+    package let method: String
+    package let path: String
+    package let query: [String: String]
+    package let content: [UInt8]
 
     /// Reads an origin-form target; nil when it is not one, or holds what a client of this API never sends.
-    init?(target: ArraySlice<UInt8>) {
+    package init?(method: String, target: ArraySlice<UInt8>, content: [UInt8] = []) {
         guard target.first == 0x2F else { return nil }
         let parts = target.split(separator: 0x3F, maxSplits: 1, omittingEmptySubsequences: false)
         guard let path = Self.decode(parts[0]) else { return nil }
@@ -32,6 +21,8 @@ struct AdminRequest {
                 else { return nil }
             }
         }
+        self.method = method
+        self.content = content
         self.path = path
         self.query = query
     }
