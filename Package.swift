@@ -29,6 +29,7 @@ let package = Package(
         .library(name: "HIDVerifier", targets: ["HIDVerifier"]),
         .library(name: "HIDClient", targets: ["HIDClient"]),
         .executable(name: "hidgated", targets: ["hidgated"]),
+        .executable(name: "hisd", targets: ["hisd"]),
         .executable(name: "hidctl", targets: ["hidctl"]),
     ],
     targets: [
@@ -53,6 +54,7 @@ let package = Package(
         library("HIDClient", ["HIDCrypto", "HIDHTTP"]),
         // Layer 4: programs.
         program("hidgated", ["HIDGateway", "HIDDaemon"]),
+        program("hisd", ["HIDIssuer", "HIDDaemon"]),
         program("hidctl", ["HIDGateway", "HIDVerifier", "HIDHTTP", "HIDCrypto", "HIDService"]),
         // Tests.
         tests("HIDDaemonTests", ["HIDDaemon", "HIDHTTP", "HIDService"]),

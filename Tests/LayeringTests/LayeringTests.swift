@@ -21,6 +21,7 @@ import Testing
         "HIDClient": ["HIDCrypto", "HIDHTTP"],
         // Layer 4: programs.
         "hidgated": ["HIDGateway", "HIDDaemon"],
+        "hisd": ["HIDIssuer", "HIDDaemon"],
         "hidctl": ["HIDGateway", "HIDVerifier", "HIDHTTP", "HIDCrypto", "HIDService"],
     ]
     static let system: Set<String> = ["Glibc", "Dispatch", "Synchronization", "Foundation", "FoundationEssentials"]
