@@ -24,7 +24,9 @@ package struct Challenge: Sendable, Equatable {
     package var deviceID: String
     /// `ios`, `android` or `test`.
     package var platform: String
-    /// Wall clock, seconds since 1970; from this second on it is void. The caller judges, the store only sweeps.
+    /// Wall clock, seconds since 1970; from this second on it is void.
+    ///
+    /// The caller judges, the store only sweeps.
     package var expiry: Int64
 
     package init(id: String, nonce: [UInt8], appID: String, deviceID: String, platform: String, expiry: Int64) {

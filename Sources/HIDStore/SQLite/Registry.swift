@@ -25,8 +25,11 @@ final class Registry {
     ///
     /// - Parameters:
     ///   - path: in a directory that exists.
+    ///   - limits: how much is kept.
     ///   - bootID: names this run of the machine; when it is another one than at the last opening, or not known, all
     ///     challenges are dropped: a loss of power may have brought back such as were used.
+    ///   - waitMilliseconds: how long to wait for another program that has the file.
+    /// - Throws: `full` or `unavailable`; a file that is no registry of ours stays as it is.
     init(
         path: String, limits: IssuerStoreLimits, bootID: String?, waitMilliseconds: Int32
     ) throws(StoreFault) {
@@ -170,7 +173,9 @@ final class Registry {
         try deleteProbe.run()
     }
 
-    /// What SQLite finds wrong in the file; empty when nothing is. Reads all of it.
+    /// What SQLite finds wrong in the file; empty when nothing is.
+    ///
+    /// Reads all of it.
     func faults() throws(SQLiteFault) -> [String] {
         try database.prepare("PRAGMA quick_check").all { row throws(SQLiteFault) in try row.text(0) }
             .filter { $0 != "ok" }

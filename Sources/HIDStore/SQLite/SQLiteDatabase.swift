@@ -13,6 +13,7 @@ internal import CSQLite
     /// - Parameters:
     ///   - path: as the system calls take it; no URI.
     ///   - waitMilliseconds: how long to wait for a lock that another connection holds.
+    /// - Throws: SQLite's words.
     init(path: String, waitMilliseconds: Int32) throws(SQLiteFault) {
         guard sqlite3_threadsafe() != 0 else {
             throw SQLiteFault(code: SQLITE_MISUSE, words: "this SQLite is built for a single thread")
@@ -29,6 +30,9 @@ internal import CSQLite
             throw fault
         }
         unsafe handle = opened
+        guard unsafe sqlite3_db_readonly(handle, "main") == 0 else {
+            throw SQLiteFault(code: SQLITE_READONLY, words: "open: no right to write the file")
+        }
         guard unsafe sqlite3_busy_timeout(handle, waitMilliseconds) == SQLITE_OK else { throw fault(doing: "open") }
     }
 

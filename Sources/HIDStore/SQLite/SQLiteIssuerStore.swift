@@ -8,7 +8,9 @@ internal import Synchronization
 /// Safe from any thread. Calls only add to a list; one queue takes all that is pending, does it in one transaction and
 /// answers when that is committed, on the queue. An answer must not block. One process at a time may have the file.
 package final class SQLiteIssuerStore: IssuerStore {
-    /// Calls that may wait; more are `unavailable`. Events get half of the places.
+    /// Calls that may wait; more are `unavailable`.
+    ///
+    /// Events get half of the places.
     package static let maximumPending = 10_000
 
     private let commits: GroupCommit
