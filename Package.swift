@@ -58,7 +58,8 @@ let package = Package(
         tests("HIDIssuerTests", ["HIDIssuer", "HIDVerifier", "HIDHTTP", "HIDStore", "HIDService", "HIDCrypto"]),
         tests("HIDClientTests", ["HIDClient", "HIDVerifier", "HIDHTTP", "HIDCrypto"]),
         .target(
-            name: "HIDTesting", dependencies: ["HIDCrypto", "CLinux"], path: "Tests/HIDTesting", swiftSettings: strict),
+            name: "HIDTesting", dependencies: ["HIDCrypto", "COpenSSL", "CLinux"], path: "Tests/HIDTesting",
+            swiftSettings: strict),
         tests("HIDCryptoTests", ["HIDCrypto"]),
         tests("HIDVerifierTests", ["HIDVerifier", "HIDCrypto"]),
         tests("HIDServiceTests", ["HIDService"]),
