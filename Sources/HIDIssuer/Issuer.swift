@@ -18,7 +18,7 @@ package final class Issuer: RunningDaemon {
     private let revocations: RevocationKeeper?
     private let lanes: [Lane]
     private let adminLane: Lane?
-    private let maintenance: any DispatchSourceTimer
+    private let maintenance: Maintenance
     private let health: StoreHealth
     private let isStopping = Atomic<Bool>(false)
     package let addresses: [String]
@@ -67,7 +67,7 @@ package final class Issuer: RunningDaemon {
             try AdminSite.open(admin, metrics: registry, resources: resources, settings: settings, sockets: sockets)
         }
         (adminLane, adminAddress) = (admin?.lane, admin?.address)
-        maintenance = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "hidgate.maintenance", qos: .utility))
+        maintenance = Maintenance(every: Self.tick)
         Self.registerGauges(registry, budget: budget, workers: workers, keys: keys, clock: clock, health: health)
         revocations?.registerGauges()
         startMaintenance(clock)
@@ -128,13 +128,11 @@ package final class Issuer: RunningDaemon {
     // MARK: - Life
 
     private func startMaintenance(_ clock: IssuerClock) {
-        maintenance.schedule(deadline: .now() + Self.tick, repeating: Self.tick, leeway: .milliseconds(100))
-        maintenance.setEventHandler { [keys, revocations, store, health] in
+        maintenance.start { [keys, revocations, store, health] in
             keys.maintain(now: clock.wall())
             revocations?.tick()
             store.probe { health.note($0) }
         }
-        maintenance.activate()
     }
 
     package func reload() {
@@ -161,7 +159,7 @@ package final class Issuer: RunningDaemon {
     package func drain(within limit: Duration, done: @escaping @Sendable (_ cut: Int) -> Void) {
         guard !isStopping.exchange(true, ordering: .acquiringAndReleasing) else { return }
         Lane.drain(lanes, within: limit) { [self] cut in
-            maintenance.cancel()
+            maintenance.stop()
             revocations?.stop()
             store.close()
             for lane in lanes { lane.loop.stop() }

@@ -3,7 +3,7 @@
 internal import HIDCrypto
 package import HIDDaemon
 internal import HIDService
-package import HIDStore
+internal import HIDStore
 
 /// What the issuer shows its operators, and what they may change.
 ///

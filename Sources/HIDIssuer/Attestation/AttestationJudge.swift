@@ -29,11 +29,11 @@ final class AttestationJudge: Sendable {
         switch request.evidence {
         case .android(let chain):
             return android.verify(
-                chain: chain, policy: policy(app.android, nonce: nonce), revocation: try list(revocations, now: now),
+                chain: chain, policy: androidPolicy(app.android, nonce: nonce), revocation: try list(revocations, now: now),
                 now: now)
         case .apple(let keyID, let object, let publicKey):
             return apple.verifyAttestation(
-                object, policy: policy(app.ios, nonce: nonce, keyID: keyID, publicKey: publicKey), now: now)
+                object, policy: applePolicy(app.ios, nonce: nonce, keyID: keyID, publicKey: publicKey), now: now)
         case .test(let publicKey, let claims, let signature):
             let test = TestAttestationVerifier(authorityKeys: app.test?.authorityKeys ?? [])
             return test.verify(
@@ -52,7 +52,7 @@ final class AttestationJudge: Sendable {
         return keeper.list
     }
 
-    private func policy(_ app: AndroidAppConfiguration?, nonce: [UInt8]) -> AndroidAttestationPolicy {
+    private func androidPolicy(_ app: AndroidAppConfiguration?, nonce: [UInt8]) -> AndroidAttestationPolicy {
         var policy = AndroidAttestationPolicy()
         policy.challenge = nonce
         policy.packages = app?.packages ?? []
@@ -62,11 +62,11 @@ final class AttestationJudge: Sendable {
         policy.allowAttestKey = configuration.allowsAttestKey
         policy.sdkKeysOnly = configuration.sdkKeysOnly
         policy.extraRoots = androidRoots
-        policy.trustsBuiltinRoots = configuration.androidRoots.builtin
+        policy.usesBuiltinRoots = configuration.androidRoots.builtin
         return policy
     }
 
-    private func policy(
+    private func applePolicy(
         _ app: AppleAppConfiguration?, nonce: [UInt8], keyID: [UInt8], publicKey: [UInt8]
     ) -> AppAttestPolicy {
         var policy = AppAttestPolicy()
@@ -76,7 +76,7 @@ final class AttestationJudge: Sendable {
         policy.keyID = keyID
         policy.deviceKey = publicKey
         policy.extraRoots = appleRoots
-        policy.trustsBuiltinRoots = configuration.appleRoots.builtin
+        policy.usesBuiltinRoots = configuration.appleRoots.builtin
         return policy
     }
 }

@@ -84,7 +84,7 @@ extension IssuerDecoder {
             apple.teamID = text
         }
         apple.bundleIDs = map.required("bundle_ids")?.nonEmptyList()?.compactMap { $0.string() } ?? []
-        let environment = map.value("environment")?.word(AppleAppConfiguration.Environment.self)
+        let environment = map.value("environment")?.word(AppAttestEnvironment.self)
         apple.environment = environment ?? apple.environment
         return apple
     }

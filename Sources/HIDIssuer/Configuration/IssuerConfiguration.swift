@@ -58,15 +58,9 @@ package struct AndroidAppConfiguration: Sendable, Equatable {
 
 /// What an iOS app's attestation must say.
 package struct AppleAppConfiguration: Sendable, Equatable {
-    /// The App Attest environments (Apple: Validating apps that connect to your server).
-    package enum Environment: String, Sendable, CaseIterable {
-        case production
-        case development
-    }
-
     package var teamID = ""
     package var bundleIDs: [String] = []
-    package var environment = Environment.production
+    package var environment = AppAttestEnvironment.production
 
     package init() {}
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import HIDDaemon
-package import HIDHTTP
+internal import HIDDaemon
+internal import HIDHTTP
 package import HIDService
 package import HIDStore
 internal import Synchronization

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import HIDCrypto
-package import HIDService
+internal import HIDService
 
 /// The signing keys on disk: one PEM file of mode 0600 a key, and `ring.json`, which says when each signs.
 ///

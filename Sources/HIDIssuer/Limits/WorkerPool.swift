@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Dispatch
-internal import HIDCrypto
+package import HIDCrypto
 internal import Synchronization
 
 /// Does the curve work off the event loops, with a bound on what may wait.

@@ -114,7 +114,7 @@ package final class RevocationKeeper: Sendable {
             let time = FileSystem.modified(path) ?? 0
             let bytes = try FileSystem.contents(of: path, limit: RevocationList.maximumSize)
             state.withLock { $0.fileTime = time }
-            take(try RevocationList(parsing: bytes), loaded: time, bytes: nil)
+            take(try RevocationList(json: bytes), loaded: time, bytes: nil)
         } catch let fault as SystemFault where fault.code == SystemFault.notFound && configuration.url != nil {
             // The first start: the fetch makes it.
         } catch {
@@ -148,7 +148,7 @@ package final class RevocationKeeper: Sendable {
             return due(answer)
         case .success(let answer) where answer.status == 200:
             do {
-                take(try RevocationList(parsing: answer.body), loaded: clock.wall(), bytes: answer.body)
+                take(try RevocationList(json: answer.body), loaded: clock.wall(), bytes: answer.body)
                 if status.fault == nil {
                     state.withLock { $0.status.etag = answer.etag }
                     return due(answer)

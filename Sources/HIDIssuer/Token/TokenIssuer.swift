@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import HIDCrypto
+package import HIDCrypto
 internal import HIDService
 
 /// What a token says.
@@ -106,7 +106,7 @@ package enum DeviceIdentifier {
     package static func hid(appID: String, publicKey point: [UInt8]) -> String {
         var input = Array("hid-device-v1\n\(appID)\n".utf8)
         input += point
-        let digest = Array(SHA256.hash(input.span).prefix(24))
+        let digest = Array(SHA256.digest(input.span).prefix(24))
         return String(decoding: Base64URL.encode(digest.span), as: UTF8.self)
     }
 }

@@ -18,6 +18,8 @@ package struct AppAttestPolicy: Sendable {
     package var validationCategories: Set<UInt32>?
     /// Anchors besides Apple's.
     package var extraRoots: [Certificate] = []
+    /// Whether Apple's own root counts.
+    package var usesBuiltinRoots = true
 
     /// Nothing is given.
     package init() {}

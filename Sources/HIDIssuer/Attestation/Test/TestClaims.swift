@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import HIDCrypto
+internal import HIDCrypto
 
 /// What a test authority says of a device: `level`, and what else is to be played.
 package struct TestClaims: Sendable, Equatable {
