@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package import HIDCrypto
+internal import HIDCrypto
 
 /// Verifies App Attest attestations and assertions; a value without state, to be used from any thread.
 ///
@@ -109,6 +109,7 @@ struct AppAttestExamination {
     }
 
     private mutating func check(_ chain: AppleChain) {
+        let now = now
         attempt("chain_order") { () throws(AppleChain.Fault) in
             try chain.checkOrder()
             return ""
