@@ -124,6 +124,12 @@ package struct ConsumedChallenge: Sendable, Equatable {
     package var device: DeviceRecord?
     /// A denial of that device in force now.
     package var denial: Denial?
+
+    package init(challenge: Challenge, device: DeviceRecord? = nil, denial: Denial? = nil) {
+        self.challenge = challenge
+        self.device = device
+        self.denial = denial
+    }
 }
 
 /// What became of a registration.
