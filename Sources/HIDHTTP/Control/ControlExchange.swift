@@ -31,6 +31,8 @@ package struct ControlAnswer: Sendable, Equatable {
     package var requestID: [UInt8]?
     /// The value of Cache-Control.
     package var cacheControl: [UInt8]?
+    /// The value of Retry-After.
+    package var retryAfter: [UInt8]?
     package var body: [UInt8]
 
     /// Seconds of `max-age` (RFC 9111 section 5.2.2.1); nil without a readable one.
@@ -49,6 +51,14 @@ package struct ControlAnswer: Sendable, Equatable {
 
 /// Why there was no answer, in libcurl's words.
 package struct ControlExchangeFault: Error, Sendable, Equatable, CustomStringConvertible {
+    /// What a caller may want to tell apart.
+    package enum Kind: Sendable, Equatable {
+        case timeout
+        case tooLarge
+        case other
+    }
+
+    package var kind = Kind.other
     package let description: String
 }
 
@@ -74,17 +84,20 @@ package enum ControlExchange {
         let code = unsafe curl_easy_perform(easy)
         return withExtendedLifetime(body) {
             guard !body.isOverLimit else {
-                return .failure(.init(description: "the answer is over \(request.answerLimit) octets"))
+                return .failure(
+                    .init(kind: .tooLarge, description: "the answer is over \(request.answerLimit) octets"))
             }
             guard code == CURLE_OK else {
-                return .failure(.init(description: unsafe String(cString: curl_easy_strerror(code))))
+                let kind = code == CURLE_OPERATION_TIMEDOUT ? ControlExchangeFault.Kind.timeout : .other
+                return .failure(.init(kind: kind, description: unsafe String(cString: curl_easy_strerror(code))))
             }
             var status = 0
             _ = unsafe hid_curl_get_long(easy, CURLINFO_RESPONSE_CODE, &status)
             return unsafe .success(
                 ControlAnswer(
                     status: status, requestID: field("X-Request-Id", easy),
-                    cacheControl: field("Cache-Control", easy), body: body.bytes))
+                    cacheControl: field("Cache-Control", easy), retryAfter: field("Retry-After", easy),
+                    body: body.bytes))
         }
     }
 
