@@ -25,6 +25,8 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String
 
 let package = Package(
     name: "hidgate",
+    // For HIDClient, the one product that phones build.
+    platforms: [.iOS(.v18), .macOS(.v15)],
     products: [
         .library(name: "HIDVerifier", targets: ["HIDVerifier"]),
         .library(name: "HIDClient", targets: ["HIDClient"]),
@@ -51,7 +53,13 @@ let package = Package(
         // Layer 3: the gateway, the Human Identification Server, the SDK.
         library("HIDGateway", ["HIDCrypto", "HIDVerifier", "HIDHTTP", "HIDStore", "HIDService", "HIDDaemon"]),
         library("HIDIssuer", ["HIDCrypto", "HIDVerifier", "HIDHTTP", "HIDStore", "HIDService", "HIDDaemon"]),
-        library("HIDClient", ["HIDCrypto", "HIDHTTP"]),
+        // On Apple platforms it needs the system's own libraries alone.
+        library(
+            "HIDClient",
+            [
+                .target(name: "HIDCrypto", condition: .when(platforms: [.linux])),
+                .target(name: "HIDHTTP", condition: .when(platforms: [.linux])),
+            ]),
         // Layer 4: programs.
         program("hidgated", ["HIDGateway", "HIDDaemon"]),
         program("hisd", ["HIDIssuer", "HIDDaemon"]),

@@ -36,6 +36,8 @@ package struct ControlAnswer: Sendable, Equatable {
     package var etag: String?
     /// Seconds of Age (RFC 9111 section 5.1).
     package var age: Int?
+    /// The value of Retry-After.
+    package var retryAfter: [UInt8]?
     package var body: [UInt8]
 
     /// Seconds of `max-age` (RFC 9111 section 5.2.2.1); nil without a readable one.
@@ -54,6 +56,14 @@ package struct ControlAnswer: Sendable, Equatable {
 
 /// Why there was no answer, in libcurl's words.
 package struct ControlExchangeFault: Error, Sendable, Equatable, CustomStringConvertible {
+    /// What a caller may want to tell apart.
+    package enum Kind: Sendable, Equatable {
+        case timeout
+        case tooLarge
+        case other
+    }
+
+    package var kind = Kind.other
     package let description: String
 }
 
@@ -79,10 +89,12 @@ package enum ControlExchange {
         let code = unsafe curl_easy_perform(easy)
         return withExtendedLifetime(body) {
             guard !body.isOverLimit else {
-                return .failure(.init(description: "the answer is over \(request.answerLimit) octets"))
+                return .failure(
+                    .init(kind: .tooLarge, description: "the answer is over \(request.answerLimit) octets"))
             }
             guard code == CURLE_OK else {
-                return .failure(.init(description: unsafe String(cString: curl_easy_strerror(code))))
+                let kind = code == CURLE_OPERATION_TIMEDOUT ? ControlExchangeFault.Kind.timeout : .other
+                return .failure(.init(kind: kind, description: unsafe String(cString: curl_easy_strerror(code))))
             }
             var status = 0
             _ = unsafe hid_curl_get_long(easy, CURLINFO_RESPONSE_CODE, &status)
@@ -90,7 +102,8 @@ package enum ControlExchange {
                 ControlAnswer(
                     status: status, requestID: field("X-Request-Id", easy),
                     cacheControl: field("Cache-Control", easy), etag: field("ETag", easy).flatMap(entityTag),
-                    age: field("Age", easy).flatMap(seconds), body: body.bytes))
+                    age: field("Age", easy).flatMap(seconds), retryAfter: field("Retry-After", easy),
+                    body: body.bytes))
         }
     }
 
