@@ -63,8 +63,13 @@ let package = Package(
         // Layer 4: programs.
         program("hidgated", ["HIDGateway", "HIDDaemon"]),
         program("hisd", ["HIDIssuer", "HIDDaemon"]),
-        program("hidctl", ["HIDGateway", "HIDVerifier", "HIDHTTP", "HIDCrypto", "HIDService"]),
+        program(
+            "hidctl",
+            [
+                "HIDGateway", "HIDIssuer", "HIDClient", "HIDDaemon", "HIDVerifier", "HIDHTTP", "HIDCrypto", "HIDService",
+            ]),
         // Tests.
+        tests("HidctlTests", ["hidctl", "HIDGateway", "HIDVerifier", "HIDService", "HIDCrypto"]),
         tests("HIDDaemonTests", ["HIDDaemon", "HIDHTTP", "HIDService"]),
         tests("HIDIssuerTests", ["HIDIssuer", "HIDVerifier", "HIDHTTP", "HIDStore", "HIDService", "HIDCrypto"]),
         tests("HIDClientTests", ["HIDClient", "HIDVerifier", "HIDHTTP", "HIDCrypto"]),

@@ -2,6 +2,7 @@
 import HIDDaemon
 import HIDGateway
 import HIDService
+import HIDTesting
 import Testing
 
 @Suite struct ConfigurationLoadingTests {

@@ -22,7 +22,9 @@ import Testing
         // Layer 4: programs.
         "hidgated": ["HIDGateway", "HIDDaemon"],
         "hisd": ["HIDIssuer", "HIDDaemon"],
-        "hidctl": ["HIDGateway", "HIDVerifier", "HIDHTTP", "HIDCrypto", "HIDService"],
+        "hidctl": [
+            "HIDGateway", "HIDIssuer", "HIDClient", "HIDDaemon", "HIDVerifier", "HIDHTTP", "HIDCrypto", "HIDService",
+        ],
     ]
     static let system: Set<String> = ["Glibc", "Dispatch", "Synchronization", "Foundation", "FoundationEssentials"]
     /// Targets on the data path, and what a backend embeds.

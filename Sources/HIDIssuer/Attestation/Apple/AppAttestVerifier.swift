@@ -99,7 +99,8 @@ struct AppAttestExamination {
             }
         }
         report.pass("certificates")
-        let anchors = [AppleAnchor.appAttest] + policy.extraRoots.map { AppleAnchor($0) }
+        let builtin = policy.usesBuiltinRoots ? [AppleAnchor.appAttest] : []
+        let anchors = builtin + policy.extraRoots.map { AppleAnchor($0) }
         do {
             check(try AppleChain(certificates, anchors: anchors))
         } catch {

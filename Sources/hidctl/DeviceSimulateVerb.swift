@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import HIDCrypto
-internal import HIDHTTP
-internal import HIDService
-internal import HIDVerifier
+import HIDCrypto
+import HIDHTTP
+import HIDGateway
+import HIDService
+import HIDVerifier
 
 /// `hidctl device simulate`: a phone with a software key.
 enum DeviceSimulateVerb {
@@ -90,15 +91,15 @@ struct SimulatedRequest {
         } else {
             signature = nil
         }
-        body = options.tampered == .body ? options.body + [ASCII.space] : options.body
+        body = options.tampered == .body ? options.body + [Octet.space] : options.body
     }
 
     /// The token with claims that its signature is not over: a first member more.
     private static func withOtherClaims(_ token: [UInt8]) -> [UInt8] {
-        let parts = token.split(separator: ASCII.dot)
+        let parts = token.split(separator: Octet.dot)
         guard parts.count == 3, let claims = TokenPart.decode(token, 1) else { return token }
         let changed = Array("{\"score\":0,".utf8) + claims.dropFirst()
-        return Array(parts[0]) + [ASCII.dot] + Base64URL.encode(changed.span) + [ASCII.dot] + Array(parts[2])
+        return Array(parts[0]) + [Octet.dot] + Base64URL.encode(changed.span) + [Octet.dot] + Array(parts[2])
     }
 
     /// `X-HID-Token: ...` and `X-HID-Signature: ...`, as far as they are sent.

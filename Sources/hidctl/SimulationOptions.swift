@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import HIDHTTP
-internal import HIDService
-internal import HIDVerifier
+import HIDHTTP
+import HIDGateway
+import HIDService
+import HIDVerifier
 
 /// What is spoilt after it was signed.
 enum TamperedPart: String, CaseIterable {
@@ -76,14 +77,14 @@ struct SimulationOptions {
         guard let url = GivenURL(octets), !url.authority.isEmpty else {
             throw .usage("--url \(text.quoted) is no http or https URL")
         }
-        guard RequestWord.isOneLine(octets), !url.authority.contains(ASCII.at), !url.authority.contains(ASCII.space)
+        guard RequestWord.isOneLine(octets), !url.authority.contains(Octet.at), !url.authority.contains(Octet.space)
         else { throw .usage("--url holds a line break or user information") }
         return url
     }
 
     private static func body(_ arguments: ParsedArguments) throws(VerbError) -> [UInt8] {
         guard let text = arguments.value("body") else { return [] }
-        guard text.utf8.first == ASCII.at else { return RawArgument.octets(text) }
+        guard text.utf8.first == Octet.at else { return RawArgument.octets(text) }
         return try ControlFile.contents(String(text.dropFirst()), limit: 64 << 20)
     }
 
@@ -91,7 +92,7 @@ struct SimulationOptions {
         var lines: [[UInt8]] = []
         for text in arguments.allValues("header") {
             let octets = RawArgument.octets(text)
-            guard let colon = octets.firstIndex(of: ASCII.colon), RequestWord.isToken(Array(octets[..<colon])),
+            guard let colon = octets.firstIndex(of: Octet.colon), RequestWord.isToken(Array(octets[..<colon])),
                 RequestWord.isOneLine(octets)
             else { throw .usage("--header \(text.quoted) is not of the form NAME:VALUE") }
             lines.append(octets)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import HIDCrypto
-import HIDGateway
+import HIDTesting
+
+@testable import hidctl
 
 /// Runs hidctl at a fixed time.
 func hidctl(_ arguments: String..., now: Int64 = 1_800_000_000, input: String = "") -> ControlOutcome {

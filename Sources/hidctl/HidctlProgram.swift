@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import HIDService
+import HIDGateway
+import HIDService
 
 /// hidctl without its process: arguments in, texts and exit code out.
-package enum HidctlProgram {
-    package static let version = "0.1.0"
+enum HidctlProgram {
+    static let version = "0.1.0"
 
     /// Runs a command line of octets, without the name of the program.
     ///
     /// Blocks for files and for the network; for a thread of its own.
-    package static func run(arguments: [[UInt8]], environment: ControlEnvironment) -> ControlOutcome {
+    static func run(arguments: [[UInt8]], environment: ControlEnvironment) -> ControlOutcome {
         run(arguments: arguments.map(RawArgument.string), environment: environment)
     }
 
     /// Runs a command line whose arguments came from ``RawArgument/string(_:)`` or are UTF-8.
-    package static func run(arguments: [String], environment: ControlEnvironment) -> ControlOutcome {
+    static func run(arguments: [String], environment: ControlEnvironment) -> ControlOutcome {
         var outcome = ControlOutcome()
         if arguments.isEmpty || CommandLineParser.asksForHelp(arguments) {
             let text = help(for: arguments)

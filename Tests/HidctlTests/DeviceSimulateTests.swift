@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import Glibc
 import HIDCrypto
-import HIDGateway
 import HIDService
+import HIDTesting
 import HIDVerifier
 import Testing
+
+@testable import hidctl
 
 /// A server for one request after the other on one thread; it remembers what came.
 private final class OneAnswerServer: @unchecked Sendable {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import HIDService
+import HIDGateway
+import HIDService
 
 /// The verbs of hidctl and their options.
 enum HidctlCommandLine {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import HIDCrypto
-internal import HIDHTTP
-internal import HIDService
-internal import HIDVerifier
+import HIDCrypto
+import HIDHTTP
+import HIDGateway
+import HIDService
+import HIDVerifier
 
 /// Sends a simulated request and reports the answers.
 struct SimulationRun {
@@ -18,7 +19,7 @@ struct SimulationRun {
         request.target = url.target
         request.fields = [Array("Host: ".utf8) + options.request.authority]
         request.fields += simulated.headerLines.map { Array($0.utf8) } + options.fields
-        let isTyped = options.fields.contains { $0.map(ASCII.lowercased).starts(with: "content-type:".utf8) }
+        let isTyped = options.fields.contains { $0.map(Octet.lowercased).starts(with: "content-type:".utf8) }
         if !isTyped {
             let isJSON = simulated.body.first == 0x7B || simulated.body.first == 0x5B
             let type = simulated.body.isEmpty ? "" : isJSON ? " application/json" : " application/octet-stream"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import HIDCrypto
-internal import HIDService
+import HIDCrypto
+import HIDGateway
+import HIDService
 
 /// A JSON value that `hidctl --json` prints; members keep their order.
 enum ControlJSON {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import HIDCrypto
-import HIDGateway
 import HIDTesting
 import Testing
+
+@testable import hidctl
 
 @Suite struct ControlVerbTests {
     @Test func `a good file is one line, a faulty one its faults and exit 1`() throws {

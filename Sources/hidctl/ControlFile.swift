@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Glibc
-internal import HIDCrypto
-internal import HIDService
+import Glibc
+import HIDCrypto
+import HIDGateway
+import HIDService
 
 /// The files that hidctl reads and writes.
 enum ControlFile {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import HIDCrypto
-internal import HIDVerifier
+import HIDCrypto
+import HIDVerifier
 
 /// Where a simulated device gets its token from.
 enum TokenSource {
@@ -53,11 +53,11 @@ struct LocalIssuer {
 
     private func sign(_ header: [UInt8], _ claims: [UInt8]) throws(CryptoError) -> [UInt8] {
         var token = Base64URL.encode(header.span)
-        token.append(ASCII.dot)
+        token.append(Octet.dot)
         Base64URL.encode(claims.span, appendingTo: &token)
         let digest = SHA256.hash(token.span)
         let signature = try key.sign(digest: digest.span)
-        token.append(ASCII.dot)
+        token.append(Octet.dot)
         Base64URL.encode(signature.span, appendingTo: &token)
         return token
     }

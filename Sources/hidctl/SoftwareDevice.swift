@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import HIDCrypto
-internal import HIDVerifier
+import HIDCrypto
+import HIDVerifier
 
 /// A phone whose key lives in software: it signs requests as the SDK does.
 struct SoftwareDevice {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import HIDService
+import HIDGateway
+import HIDService
 
 /// `hidctl check`: all faults of configuration files, as the daemon would see them.
 enum CheckVerb {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import HIDCrypto
-internal import HIDService
+import HIDCrypto
+import HIDGateway
+import HIDService
 
 /// A URL of the command line cut in two, its octets as they were given.
 struct GivenURL: Equatable {
@@ -16,10 +17,10 @@ struct GivenURL: Equatable {
         let bytes = octets.span
         guard let start = RequestTarget.endOfScheme(in: bytes) else { return nil }
         isTLS = start == 8
-        let end = octets[start...].firstIndex { $0 == ASCII.slash || $0 == ASCII.questionMark || $0 == ASCII.hash }
+        let end = octets[start...].firstIndex { $0 == Octet.slash || $0 == Octet.questionMark || $0 == Octet.hash }
         authority = Array(octets[start..<(end ?? octets.count)])
         target = Array(octets[(end ?? octets.count)...])
-        if target.first != ASCII.slash { target.insert(ASCII.slash, at: 0) }
+        if target.first != Octet.slash { target.insert(Octet.slash, at: 0) }
     }
 
     /// The scheme and authority with nothing behind them.

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import HIDCrypto
-internal import HIDHTTP
-internal import HIDService
-internal import HIDVerifier
+import HIDCrypto
+import HIDHTTP
+import HIDGateway
+import HIDService
+import HIDVerifier
 
 /// `hidctl token inspect`: what a token says, and whether it would be believed.
 enum TokenInspectVerb {
@@ -137,7 +138,7 @@ extension TokenInspection {
 enum TokenPart {
     /// The octets of a part; nil when there are not three parts or it is not base64url.
     static func decode(_ token: [UInt8], _ index: Int) -> [UInt8]? {
-        let parts = token.split(separator: ASCII.dot, omittingEmptySubsequences: false)
+        let parts = token.split(separator: Octet.dot, omittingEmptySubsequences: false)
         guard parts.count == 3 else { return nil }
         let part = Array(parts[index])
         return Base64URL.decode(part.span)

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import HIDCrypto
-internal import HIDHTTP
-internal import HIDService
-internal import HIDVerifier
+import HIDCrypto
+import HIDHTTP
+import HIDGateway
+import HIDService
+import HIDVerifier
 
 /// Where `token inspect` takes keys and expectations from.
 enum TokenKeySource {

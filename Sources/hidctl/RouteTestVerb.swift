@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import HIDService
-internal import HIDVerifier
+import HIDCrypto
+import HIDGateway
+import HIDService
+import HIDVerifier
 
 /// `hidctl routes test`: what the gateway would make of a request line, by its own resolver.
 enum RouteTestVerb {
@@ -47,7 +49,7 @@ struct RouteTestRequest {
             (target, self.host) = (url, host)
         } else if let cut = GivenURL(url) {
             guard !cut.authority.isEmpty else { throw .usage("the URL has no host") }
-            guard !cut.authority.contains(ASCII.at) else {
+            guard !cut.authority.contains(Octet.at) else {
                 throw .usage("the URL holds user information, which no client sends in a request line")
             }
             (target, self.host) = (cut.target, cut.authority)
@@ -96,12 +98,12 @@ struct RouteTestAnswer {
             foldKeys = Self.foldKeys { $0.fold(target: target, reading: $1) }
         case .resolved(let resolved):
             canonical = scratch.path
-            if scratch.path != [ASCII.asterisk] {
+            if scratch.path != [Octet.asterisk] {
                 foldKeys = Self.foldKeys { $0.fold(scratch.path.span, reading: $1) }
             }
             take(resolved, plan)
         }
-        if method.equals("TRACE") { refused = Refused(.gateway(.methodNotAllowed), status: 405) }
+        if Octets.equal(method, "TRACE") { refused = Refused(.gateway(.methodNotAllowed), status: 405) }
     }
 
     private mutating func take(_ resolved: ResolvedRoute, _ plan: GatewayPlan) {
@@ -123,9 +125,9 @@ struct RouteTestAnswer {
         guard let rule, let match else { return nil }
         guard match.kind == .fold, !rule.match.methods.isEmpty else { return !match.methodNotListed }
         // Nothing is refused for the method of a fold: the rule may be meant, so its token is demanded.
-        let method = request.method.map(ASCII.lowercased)
+        let method = request.method.map(Octet.lowercased)
         let names = rule.match.methods + (rule.match.methods.contains("GET") ? ["HEAD"] : [])
-        return names.contains { $0.utf8.map(ASCII.lowercased) == method }
+        return names.contains { $0.utf8.map(Octet.lowercased) == method }
     }
 
     /// Whether token and signature are looked at; whether a refusal follows is a question of the mode.
@@ -153,8 +155,8 @@ extension PathFold {
     fileprivate mutating func fold(target: Span<UInt8>, reading: Reading) {
         guard reading != .widest else { return fold(target: target) }
         var start = RequestTarget.endOfScheme(in: target) ?? 0
-        while start > 0, start < target.count, target[start] != ASCII.slash, target[start] != ASCII.questionMark,
-            target[start] != ASCII.hash
+        while start > 0, start < target.count, target[start] != Octet.slash, target[start] != Octet.questionMark,
+            target[start] != Octet.hash
         { start += 1 }
         fold(target.extracting(start..<target.count), reading: reading)
     }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Glibc
-internal import HIDService
+import Glibc
+import HIDGateway
+import HIDService
 
 /// The process around ``HidctlProgram``.
-package enum HidctlProcess {
+enum HidctlProcess {
     /// Runs the command line of this process, writes what it said, and gives the exit code.
-    package static func run() -> Int32 {
+    static func run() -> Int32 {
         ServiceSignals.ignoreBrokenPipes()
         let environment = ControlEnvironment(now: { Int64(time(nil)) }, readInput: { input(limit: $0) })
         let outcome = HidctlProgram.run(arguments: arguments(), environment: environment)

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import HIDService
+import HIDGateway
+import HIDService
 
 /// What a run of hidctl said.
-package struct ControlOutcome: Sendable, Equatable {
+struct ControlOutcome: Sendable, Equatable {
     /// One of ``ExitCode``: 0 ok, 1 refused or failed, 2 wrong usage.
-    package var exit = ExitCode.success
-    package var stdout = ""
-    package var stderr = ""
+    var exit = ExitCode.success
+    var stdout = ""
+    var stderr = ""
 
-    package init() {}
+    init() {}
 
     mutating func print(_ line: String) { stdout += line + "\n" }
     mutating func warn(_ line: String) { stderr += "hidctl: " + line + "\n" }
@@ -21,13 +22,13 @@ package struct ControlOutcome: Sendable, Equatable {
 }
 
 /// What hidctl takes from the world besides files and the network, so that tests can give their own.
-package struct ControlEnvironment: Sendable {
+struct ControlEnvironment: Sendable {
     /// Unix seconds.
-    package var now: @Sendable () -> Int64
+    var now: @Sendable () -> Int64
     /// Standard input, at most that many octets and one more.
-    package var readInput: @Sendable (Int) -> [UInt8]
+    var readInput: @Sendable (Int) -> [UInt8]
 
-    package init(now: @escaping @Sendable () -> Int64, readInput: @escaping @Sendable (Int) -> [UInt8]) {
+    init(now: @escaping @Sendable () -> Int64, readInput: @escaping @Sendable (Int) -> [UInt8]) {
         self.now = now
         self.readInput = readInput
     }

@@ -4,11 +4,11 @@
 ///
 /// An argument that is UTF-8 stays as it is. In any other one each octet over 0x7F becomes a scalar of the last private
 /// plane, as does one that holds such a scalar itself, so that the way back has no second reading.
-package enum RawArgument {
+enum RawArgument {
     private static let base: UInt32 = 0x10_FF00
 
     /// The String for a parser of arguments.
-    package static func string(_ octets: [UInt8]) -> String {
+    static func string(_ octets: [UInt8]) -> String {
         if let text = String(validating: octets, as: UTF8.self), !text.unicodeScalars.contains(where: isCarrier) {
             return text
         }
@@ -21,7 +21,7 @@ package enum RawArgument {
     }
 
     /// The octets that a String of ``string(_:)`` stands for.
-    package static func octets(_ text: String) -> [UInt8] {
+    static func octets(_ text: String) -> [UInt8] {
         var octets: [UInt8] = []
         for scalar in text.unicodeScalars {
             if isCarrier(scalar) {
