@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import HIDCrypto
+internal import HIDService
 
 /// Times as `2026-03-01T12:30:00Z`, with or without a fraction of a second; always UTC (RFC 3339 section 5.6).
 package enum InternetTime {
@@ -16,5 +17,14 @@ package enum InternetTime {
         }
         let digits = [0..<4, 5..<7, 8..<10, 11..<13, 14..<16, 17..<19].flatMap { text[$0] }
         return CertificateTime.generalized((digits + [UInt8(ascii: "Z")])[...])
+    }
+
+    /// `2026-03-01T12:30:00.000Z`; the plain number outside the years 1 to 9999.
+    package static func text(_ seconds: Int64) -> String {
+        guard (-62_135_596_800...253_402_300_799).contains(seconds) else { return "\(seconds)" }
+        var writer = TimestampWriter()
+        var bytes: [UInt8] = []
+        writer.append(millisecondsSince1970: seconds * 1000, to: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
     }
 }

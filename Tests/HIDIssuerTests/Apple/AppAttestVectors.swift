@@ -1,7 +1,6 @@
-import HIDCrypto
+// SPDX-License-Identifier: Apache-2.0
 import HIDIssuer
 import HIDTesting
-// SPDX-License-Identifier: Apache-2.0
 import Testing
 
 /// Recorded evidence of real phones.

@@ -88,7 +88,7 @@ extension AppAttestEvidenceFile {
         let receipt: AppAttestReceipt
         do {
             receipt = try AppAttestReceipt(verifying: octets, extraRoots: expectations.extraRoots)
-            report.pass("receipt", "\(octets.count) octets, made at \(receipt.created)")
+            report.pass("receipt", "\(octets.count) octets, made at \(InternetTime.text(receipt.created))")
         } catch {
             report.fail("receipt", error.reason, error.detail)
             return report
@@ -124,10 +124,11 @@ extension AppAttestReceipt {
     package var facts: [AttestedKey.Fact] {
         var facts = [
             AttestedKey.Fact("app_id", appID), AttestedKey.Fact("environment", environment.rawValue),
-            AttestedKey.Fact("receipt_kind", kind.rawValue), AttestedKey.Fact("receipt_created", "\(created)"),
-            AttestedKey.Fact("receipt_expiry", "\(expiry)"),
+            AttestedKey.Fact("receipt_kind", kind.rawValue),
+            AttestedKey.Fact("receipt_created", InternetTime.text(created)),
+            AttestedKey.Fact("receipt_expiry", InternetTime.text(expiry)),
         ]
-        if let notBefore { facts.append(AttestedKey.Fact("receipt_not_before", "\(notBefore)")) }
+        if let notBefore { facts.append(AttestedKey.Fact("receipt_not_before", InternetTime.text(notBefore))) }
         if let riskMetric { facts.append(AttestedKey.Fact("risk_metric", "\(riskMetric)")) }
         return facts
     }

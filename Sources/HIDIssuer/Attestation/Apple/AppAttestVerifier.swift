@@ -16,10 +16,18 @@ package struct AppAttestVerifier: Sendable {
     ///   - object: The CBOR of `attestKey`.
     ///   - policy: What it is measured by.
     ///   - now: Wall clock, seconds since 1970; all certificates must be valid then.
+    /// - Returns: The report; its key holds `deviceKey` as the device key and the App Attest key for assertions.
     package func verifyAttestation(_ object: [UInt8], policy: AppAttestPolicy, now: Int64) -> AttestationReport {
         var examination = AppAttestExamination(policy: policy, now: now)
         examination.run(object)
         return examination.report
+    }
+
+    /// The receipt in an attestation object, to be kept with the key; nil when the object cannot be read.
+    ///
+    /// The attestation does not vouch for it: `AppAttestReceipt` verifies it.
+    package static func receipt(in object: [UInt8]) -> [UInt8]? {
+        (try? AppAttestObject(object))?.receipt
     }
 }
 
@@ -122,7 +130,7 @@ struct AppAttestExamination {
         attempt("chain") { () throws(AppleChain.Fault) in try chain.checkSignatures() }
         attempt("validity") { () throws(AppleChain.Fault) in
             try chain.checkDates(at: now)
-            return "leaf from \(chain.leaf.notBefore) to \(chain.leaf.notAfter)"
+            return "leaf from \(InternetTime.text(chain.leaf.notBefore)) to \(InternetTime.text(chain.leaf.notAfter))"
         }
     }
 

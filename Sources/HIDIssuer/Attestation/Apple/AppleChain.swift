@@ -80,10 +80,14 @@ struct AppleChain: Sendable {
     func checkDates(at now: Int64) throws(Fault) {
         for (index, certificate) in certificates.enumerated() {
             guard certificate.notBefore <= now else {
-                throw Fault(reason: .notYetValid, detail: "certificate \(index) from \(certificate.notBefore) on")
+                throw Fault(
+                    reason: .notYetValid,
+                    detail: "certificate \(index) from \(InternetTime.text(certificate.notBefore)) on")
             }
             guard now <= certificate.notAfter else {
-                throw Fault(reason: .certificateExpired, detail: "certificate \(index) until \(certificate.notAfter)")
+                throw Fault(
+                    reason: .certificateExpired,
+                    detail: "certificate \(index) until \(InternetTime.text(certificate.notAfter))")
             }
         }
     }
