@@ -66,7 +66,8 @@ let package = Package(
         program(
             "hidctl",
             [
-                "HIDGateway", "HIDIssuer", "HIDClient", "HIDDaemon", "HIDVerifier", "HIDHTTP", "HIDCrypto", "HIDService",
+                "HIDGateway", "HIDIssuer", "HIDClient", "HIDDaemon", "HIDVerifier", "HIDHTTP", "HIDCrypto",
+                "HIDService",
             ]),
         // Tests.
         tests("HidctlTests", ["hidctl", "HIDGateway", "HIDVerifier", "HIDService", "HIDCrypto"]),

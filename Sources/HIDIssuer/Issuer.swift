@@ -56,7 +56,8 @@ package final class Issuer: RunningDaemon {
             plan: IssuerPlan(configuration), store: store, keys: keys, tokens: tokens, workers: workers,
             revocations: revocations, metrics: metrics, log: log, clock: clock)
 
-        let settings = ServerSettings(timeouts: configuration.timeouts, limits: HeadLimits(headBytes: 16 << 10, fields: 64))
+        let settings = ServerSettings(
+            timeouts: configuration.timeouts, limits: HeadLimits(headBytes: 16 << 10, fields: 64))
         let bound = try BoundListeners(configuration.listeners.map(\.address), loops: loops, sockets: sockets)
         addresses = bound.names
         let budget = ConnectionBudget(limit: 10_000, limitPerClient: 1_000)
@@ -89,7 +90,8 @@ package final class Issuer: RunningDaemon {
         _ configuration: IssuerConfiguration, log: Log, clock: IssuerClock
     ) throws(StartError) -> SigningKeys {
         do throws(KeyDirectoryFault) {
-            return try SigningKeys(directory: KeyDirectory(path: configuration.keyDirectory), log: log, now: clock.wall())
+            return try SigningKeys(
+                directory: KeyDirectory(path: configuration.keyDirectory), log: log, now: clock.wall())
         } catch {
             throw .startup("signing_keys: \(error)")
         }

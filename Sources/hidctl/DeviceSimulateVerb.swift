@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import HIDClient
 import HIDCrypto
-import HIDHTTP
 import HIDGateway
+import HIDHTTP
 import HIDService
 import HIDVerifier
 
@@ -12,27 +13,16 @@ enum DeviceSimulateVerb {
         _ arguments: ParsedArguments, _ environment: ControlEnvironment, _ outcome: inout ControlOutcome
     ) throws(VerbError) {
         let options = try SimulationOptions(arguments)
-        let (issuer, device) = try parties(arguments, options, isQuiet: arguments.has("json"), &outcome)
-        let hid = device.hid(for: options.audience)
-        guard let url = options.url else {
-            if arguments.has("json") {
-                outcome.print((["requests": .array([]), "hid": .text(hid)] as ControlJSON).line)
-            }
-            return
-        }
-        let source = options.sendsToken ? TokenSource.localIssuer(issuer) : TokenSource.none
-        let request: SimulatedRequest
-        do {
-            request = try SimulatedRequest(options, device: device, source: source, now: environment.now())
-        } catch {
-            throw .failure("\(error)")
-        }
+        let source = try source(arguments, options, &outcome)
+        guard let parts = try parts(source, options, now: environment.now(), &outcome) else { return }
+        guard let url = options.url else { return tell(parts, options, &outcome) }
+        let request = SimulatedRequest(options, parts)
         switch options.delivery {
         case .send:
             let run = SimulationRun(options, url, request, certificateAuthorities: arguments.value("ca"))
-            run.perform(hid: hid, isJSON: arguments.has("json"), &outcome)
+            run.perform(hid: parts.hid, isJSON: options.isJSON, &outcome)
         case .printHeaders, .printCurl:
-            guard !arguments.has("json") else { return outcome.print(request.json(hid: hid).line) }
+            guard !options.isJSON else { return outcome.print(request.json(hid: parts.hid).line) }
             if options.delivery == .printCurl {
                 outcome.print(request.curlCommand(options, url))
             } else {
@@ -41,12 +31,91 @@ enum DeviceSimulateVerb {
         }
     }
 
+    /// What is told without a request: who the device is, and a token that a server gave.
+    private static func tell(_ parts: SignedParts, _ options: SimulationOptions, _ outcome: inout ControlOutcome) {
+        if options.isJSON {
+            var members: [(name: [UInt8], value: ControlJSON)] = [
+                (Array("requests".utf8), .array([])), (Array("hid".utf8), .text(parts.hid)),
+            ]
+            if options.server != nil { members.append((Array("token".utf8), ControlJSON(optional: parts.token))) }
+            outcome.print(ControlJSON.object(members).line)
+        } else if options.server != nil {
+            outcome.row("token", Printable.text(parts.token ?? []))
+        }
+    }
+
+    private static func source(
+        _ arguments: ParsedArguments, _ options: SimulationOptions, _ outcome: inout ControlOutcome
+    ) throws(VerbError) -> TokenSource {
+        if let server = options.server {
+            try writeAuthority(server, options, &outcome)
+            guard options.sendsToken else { return .none }
+            return .server(try ServerDevice(options, server))
+        }
+        let (issuer, device) = try parties(arguments, options, &outcome)
+        return options.sendsToken ? .localIssuer(issuer, device) : .none
+    }
+
+    /// Token and signature; nil when the server refused as was expected, or when only key files were wanted.
+    private static func parts(
+        _ source: TokenSource, _ options: SimulationOptions, now: Int64, _ outcome: inout ControlOutcome
+    ) throws(VerbError) -> SignedParts? {
+        switch source {
+        case .none: return SignedParts(token: nil, signature: nil, hid: [])
+        case .localIssuer(let issuer, let device):
+            do throws(CryptoError) {
+                let token = try issuer.token(for: device, at: now)
+                let signature =
+                    options.sendsSignature
+                    ? try device.signature(options.profile, of: options.request, token: token, body: options.body) : nil
+                return SignedParts(token: token, signature: signature, hid: device.hid(for: options.audience))
+            } catch {
+                throw .failure("\(error)")
+            }
+        case .server(let device): return try judge(device.sign(options), options, &outcome)
+        }
+    }
+
+    private static func judge(
+        _ result: Result<SignedParts, HumanIDError>, _ options: SimulationOptions, _ outcome: inout ControlOutcome
+    ) throws(VerbError) -> SignedParts? {
+        var code: String?
+        if case .failure(let error) = result, case .rejected(let refusal, _)? = error.failure { code = refusal }
+        switch (result, options.expectedError) {
+        case (.success(let parts), nil):
+            if !options.isJSON, options.delivery == .send { outcome.row("device", "hid \(Printable.text(parts.hid))") }
+            return parts
+        case (.success, let expected?): throw .failure("the server gave a token, expected \(expected)")
+        case (.failure(let error), let expected?) where code == expected:
+            if options.isJSON {
+                outcome.print((["requests": .array([]), "error": ControlJSON(expected)] as ControlJSON).line)
+            } else {
+                outcome.row("no token", "\(error)")
+            }
+            return nil
+        case (.failure(let error), _): throw .failure("\(error)")
+        }
+    }
+
+    /// Makes the key of the test authority and writes its public half for the server's configuration.
+    private static func writeAuthority(
+        _ server: SimulationOptions.Server, _ options: SimulationOptions, _ outcome: inout ControlOutcome
+    ) throws(VerbError) {
+        let (key, isNew) = try ControlFile.key(server.authorityKey)
+        let speaks = !options.isJSON && options.delivery == .send
+        if speaks { outcome.row("authority", "\(Printable.text(server.authorityKey))\(isNew ? " (made)" : "")") }
+        guard let path = server.authorityOut else { return }
+        try ControlFile.replace(path, with: PEM.text(key.publicKey.subjectPublicKeyInfo, label: "PUBLIC KEY"))
+    }
+
     /// Reads or makes the keys and writes the key set.
     private static func parties(
-        _ arguments: ParsedArguments, _ options: SimulationOptions, isQuiet: Bool, _ outcome: inout ControlOutcome
+        _ arguments: ParsedArguments, _ options: SimulationOptions, _ outcome: inout ControlOutcome
     ) throws(VerbError) -> (LocalIssuer, SoftwareDevice) {
-        guard let issuerPath = arguments.value("issuer-key") else { throw .usage("missing option '--issuer-key'") }
-        let speaks = !isQuiet && options.delivery == .send
+        guard let issuerPath = arguments.value("issuer-key") else {
+            throw .usage("missing option '--his' or '--issuer-key'")
+        }
+        let speaks = !options.isJSON && options.delivery == .send
         let (issuerKey, isNewIssuer) = try ControlFile.key(issuerPath)
         let issuer = LocalIssuer(
             key: issuerKey, issuer: options.issuer, audience: options.audience, verdict: options.verdict,
@@ -78,20 +147,21 @@ struct SimulatedRequest {
     let signature: [UInt8]?
     let body: [UInt8]
 
-    init(
-        _ options: SimulationOptions, device: SoftwareDevice, source: TokenSource, now: Int64
-    ) throws(CryptoError) {
-        var token = try source.token(for: device, at: now)
-        if options.tampered == .token { token = token.map(Self.withOtherClaims) }
-        self.token = token
-        if let token, options.sendsSignature {
-            signature = try device.signature(
-                options.profile, of: options.request, token: token, body: options.body,
-                isSpoilt: options.tampered == .signature)
-        } else {
-            signature = nil
-        }
+    init(_ options: SimulationOptions, _ parts: SignedParts) {
+        token = options.tampered == .token ? parts.token.map(Self.withOtherClaims) : parts.token
+        signature = options.tampered == .signature ? parts.signature.map(Self.spoilt) : parts.signature
         body = options.tampered == .body ? options.body + [Octet.space] : options.body
+    }
+
+    /// A signature with one bit of its last octet changed.
+    private static func spoilt(_ text: [UInt8]) -> [UInt8] {
+        let isBound = text.starts(with: Array("v2.".utf8))
+        let inner = Array(text.dropFirst(isBound ? 3 : 0))
+        guard var octets = isBound ? Base64URL.decode(inner.span) : Base64.decode(inner.span), !octets.isEmpty else {
+            return text
+        }
+        octets[octets.count - 1] ^= 2
+        return isBound ? Array("v2.".utf8) + Base64URL.encode(octets.span) : Base64.encode(octets.span)
     }
 
     /// The token with claims that its signature is not over: a first member more.

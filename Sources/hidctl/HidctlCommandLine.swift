@@ -11,17 +11,19 @@ enum HidctlCommandLine {
     static let defaultConfiguration = "/etc/hidgate/gateway.yaml"
 
     static let parser = CommandLineParser(
-        program: "hidctl", summary: "checks and tries a hidgate gateway",
+        program: "hidctl", summary: "checks, tries and operates hidgated and hisd",
         options: [
             Option("json", help: "print one JSON object on stdout"),
             Option("help", help: "this text, or that of a verb"),
             Option("version", help: "the version"),
         ],
-        verbs: [check, routesTest, tokenInspect, deviceSimulate])
+        verbs: [
+            check, routesTest, tokenInspect, deviceSimulate, AttestExplainVerb.verb, KeysVerb.list, KeysVerb.rotate,
+        ])
 
     static let check = Verb(
         "check", positionals: ["FILE..."], count: 1...1_000,
-        help: "check gateway.yaml with its rule files and show every fault")
+        help: "check gateway.yaml with its rule files, or his.yaml, and show every fault")
 
     static let routesTest = Verb(
         "routes test", positionals: ["METHOD", "URL"],
@@ -47,11 +49,26 @@ enum HidctlCommandLine {
         help: "decode a token (- reads it from stdin) and verify it; exit 1 when it is refused")
 
     static let deviceSimulate = Verb(
-        "device simulate", options: simulateKeys + simulateToken + simulateRequest,
-        help: "act as a phone with a software key and tokens of a local issuer key; exit 1 without the expected answer")
+        "device simulate", options: simulateServer + simulateKeys + simulateToken + simulateRequest,
+        help: "act as a phone with a software key, with tokens of hisd (--his) or of a local issuer key; "
+            + "exit 1 without the expected answer")
+
+    private static let simulateServer = [
+        Option(
+            "his", value: "URL",
+            help: "run the SDK's whole flow against this server: challenge, attestation or key proof, token"),
+        Option(
+            "authority-key", value: "PEM",
+            help: "with --his: the private key of a test authority; made with mode 0600 if missing"),
+        Option(
+            "authority-out", value: "FILE", help: "with --his: write its public key, for authority_keys in his.yaml"),
+        Option("device-id", value: "ID", help: "with --his: the device_id; default: made once, kept with the key"),
+        Option("his-ca", value: "PEM", help: "with --his: roots to trust for https"),
+        Option("expect-error", value: "CODE", help: "with --his: exit 0 only when the server refuses with this code"),
+    ]
 
     private static let simulateKeys = [
-        Option("issuer-key", value: "PEM", required: true, help: "the issuer's key; made with mode 0600 if missing"),
+        Option("issuer-key", value: "PEM", help: "a local issuer's key; made with mode 0600 if missing"),
         Option("jwks-out", value: "FILE", help: "write the issuer's public key set; enough without --url"),
         Option("device-key", value: "PEM", help: "the device key; made if missing; default: a new one in memory"),
     ]
@@ -59,8 +76,12 @@ enum HidctlCommandLine {
     private static let simulateToken = [
         Option("issuer", value: "ISS", help: "the claim iss; default https://his.example.com"),
         Option("audience", value: "APP", help: "the claim aud, an app_id; default demo-app"),
-        Option("verdict", value: "WORD", help: "human, suspicious, bot or blocked; default human"),
-        Option("level", value: "WORD", help: "the claim lvl; default software"),
+        Option(
+            "verdict", value: "WORD",
+            help: "human, suspicious, bot or blocked; with --his blocked plays an unlocked boot loader; default human"),
+        Option(
+            "level", value: "WORD",
+            help: "the claim lvl; with --his software plays an emulator; default software, with --his tee"),
         Option("life", value: "DURATION", help: "how long the token lives; default 30s"),
         Option("no-token", help: "send neither token nor signature"),
         Option("no-signature", help: "send a token but no signature"),

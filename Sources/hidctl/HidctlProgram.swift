@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import HIDDaemon
 import HIDGateway
 import HIDService
 
 /// hidctl without its process: arguments in, texts and exit code out.
 enum HidctlProgram {
-    static let version = "0.1.0"
-
     /// Runs a command line of octets, without the name of the program.
     ///
     /// Blocks for files and for the network; for a thread of its own.
@@ -28,7 +27,7 @@ enum HidctlProgram {
             return outcome
         }
         if arguments.prefix(while: { $0 != "--" }).contains("--version") {
-            outcome.print("hidctl \(version)")
+            outcome.print("hidctl \(ProductVersion.text)")
             return outcome
         }
         run(arguments, environment, &outcome)
@@ -57,6 +56,9 @@ enum HidctlProgram {
         case HidctlCommandLine.check.name: CheckVerb.run(parsed, &outcome)
         case HidctlCommandLine.routesTest.name: try RouteTestVerb.run(parsed, &outcome)
         case HidctlCommandLine.tokenInspect.name: try TokenInspectVerb.run(parsed, environment, &outcome)
+        case AttestExplainVerb.verb.name: try AttestExplainVerb.run(parsed, environment, &outcome)
+        case KeysVerb.list.name: try KeysVerb.list(parsed, &outcome)
+        case KeysVerb.rotate.name: try KeysVerb.rotate(parsed, &outcome)
         case HidctlCommandLine.deviceSimulate.name: try DeviceSimulateVerb.run(parsed, environment, &outcome)
         default: throw .usage("unknown verb")
         }

@@ -6,17 +6,11 @@ import HIDVerifier
 /// Where a simulated device gets its token from.
 enum TokenSource {
     /// A key of the issuer is at hand: no server is asked.
-    case localIssuer(LocalIssuer)
+    case localIssuer(LocalIssuer, SoftwareDevice)
+    /// A Human Identification Server is asked, as the SDK does.
+    case server(ServerDevice)
     /// The device sends none.
     case none
-
-    /// The token for a device, nil for none.
-    func token(for device: SoftwareDevice, at now: Int64) throws(CryptoError) -> [UInt8]? {
-        switch self {
-        case .localIssuer(let issuer): try issuer.token(for: device, at: now)
-        case .none: nil
-        }
-    }
 }
 
 /// Makes tokens as the Human Identification Server does, with what it would have found out given by hand.

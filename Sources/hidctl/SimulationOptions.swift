@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import HIDHTTP
 import HIDGateway
+import HIDHTTP
 import HIDService
 import HIDVerifier
 
@@ -21,6 +21,24 @@ struct SimulationOptions {
         case printCurl
     }
 
+    /// A Human Identification Server and who stands for the hardware there.
+    struct Server {
+        var url: String
+        /// PEM of the test authority's private key.
+        var authorityKey: String
+        /// Where its public key is to be written.
+        var authorityOut: String?
+        /// The file that keeps device id and key; nil: they live in memory.
+        var deviceKey: String?
+        var deviceID: String?
+        var certificateAuthorities: String?
+    }
+
+    /// nil: the tokens are made by a local issuer key.
+    let server: Server?
+    /// The error code that the server is expected to answer instead of a token.
+    let expectedError: String?
+    let isJSON: Bool
     let url: GivenURL?
     let request: SignedRequest
     let body: [UInt8]
@@ -40,6 +58,10 @@ struct SimulationOptions {
     let sendsSignature: Bool
 
     init(_ arguments: ParsedArguments) throws(VerbError) {
+        server = try Self.server(arguments)
+        expectedError = arguments.value("expect-error")
+        guard expectedError == nil || server != nil else { throw .usage("--expect-error needs --his") }
+        isJSON = arguments.has("json")
         url = try Self.url(arguments)
         let host = arguments.value("host").map(RawArgument.octets) ?? url?.authority ?? []
         let method = RawArgument.octets(arguments.value("method") ?? "POST")
@@ -53,7 +75,10 @@ struct SimulationOptions {
         tampered = TamperedPart(rawValue: try Self.word(arguments, "tamper", parts, "none")) ?? .none
         let verdicts = ["human", "suspicious", "bot", "blocked"]
         verdict = Verdict(rawValue: try Self.word(arguments, "verdict", verdicts, "human")) ?? .human
-        level = try Self.name(arguments, "level", "software", 32)
+        guard server == nil || verdict == .human || verdict == .blocked else {
+            throw .usage("with --his the verdict is the server's: --verdict takes human or blocked")
+        }
+        level = try Self.name(arguments, "level", server == nil ? "software" : "tee", 32)
         audience = try Self.name(arguments, "audience", "demo-app", 64)
         issuer = Array((arguments.value("issuer") ?? "https://his.example.com").utf8)
         life = try Self.life(arguments)
@@ -68,9 +93,31 @@ struct SimulationOptions {
         sendsSignature = sendsToken && !arguments.has("no-signature")
     }
 
+    private static func server(_ arguments: ParsedArguments) throws(VerbError) -> Server? {
+        guard let url = arguments.value("his") else {
+            for option in ["authority-key", "authority-out", "device-id", "his-ca"] where arguments.value(option) != nil
+            {
+                throw .usage("--\(option) needs --his")
+            }
+            return nil
+        }
+        for option in ["issuer-key", "jwks-out", "issuer", "life"] where arguments.value(option) != nil {
+            throw .usage("--\(option) does not go with --his")
+        }
+        guard let authorityKey = arguments.value("authority-key") else {
+            throw .usage("--his needs --authority-key, the key of a test authority that the server knows")
+        }
+        return Server(
+            url: url, authorityKey: authorityKey, authorityOut: arguments.value("authority-out"),
+            deviceKey: arguments.value("device-key"), deviceID: arguments.value("device-id"),
+            certificateAuthorities: arguments.value("his-ca"))
+    }
+
     private static func url(_ arguments: ParsedArguments) throws(VerbError) -> GivenURL? {
         guard let text = arguments.value("url") else {
-            guard arguments.value("jwks-out") != nil else { throw .usage("missing option '--url'") }
+            guard arguments.value("jwks-out") != nil || arguments.value("his") != nil else {
+                throw .usage("missing option '--url'")
+            }
             return nil
         }
         let octets = RawArgument.octets(text)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HIDCrypto
-import HIDHTTP
 import HIDGateway
+import HIDHTTP
 import HIDService
 import HIDVerifier
 

@@ -14,23 +14,21 @@ struct SoftwareDevice {
         return Base64URL.encode(digest.span.extracting(0..<24))
     }
 
-    /// The value of X-HID-Signature, and of the octets when `isSpoilt` one bit changed.
+    /// The value of X-HID-Signature.
     func signature(
-        _ profile: SignatureProfile, of request: SignedRequest, token: [UInt8], body: [UInt8], isSpoilt: Bool = false
+        _ profile: SignatureProfile, of request: SignedRequest, token: [UInt8], body: [UInt8]
     ) throws(CryptoError) -> [UInt8] {
         let bodyDigest = SHA256.hash(body.span)
         switch profile {
         case .v1:
-            var octets = try key.sign(digest: bodyDigest.span)
-            if isSpoilt { octets[63] ^= 2 }
+            let octets = try key.sign(digest: bodyDigest.span)
             return Base64.encode(octets.span)
         case .v2:
             let base = SignatureBase.v2(
                 method: request.method.span, authority: request.authority.span, target: request.target.span,
                 tokenText: token.span, bodyDigest: bodyDigest.span)
             let digest = SHA256.hash(base.span)
-            var octets = try key.sign(digest: digest.span)
-            if isSpoilt { octets[63] ^= 2 }
+            let octets = try key.sign(digest: digest.span)
             return Array("v2.".utf8) + Base64URL.encode(octets.span)
         }
     }

@@ -20,7 +20,9 @@ package struct PathCase: Decodable, Sendable, CustomStringConvertible {
 
     package static func load(_ name: String) -> [PathCase] {
         let folder = #filePath.split(separator: "/").dropLast(2).joined(separator: "/")
-        guard let data = FileManager.default.contents(atPath: "/\(folder)/HIDGatewayTests/Vectors/\(name)") else { return [] }
+        guard let data = FileManager.default.contents(atPath: "/\(folder)/HIDGatewayTests/Vectors/\(name)") else {
+            return []
+        }
         return data.split(separator: 10).compactMap { try? JSONDecoder().decode(PathCase.self, from: Data($0)) }
     }
 }

@@ -18,6 +18,8 @@ package struct ControlRequest: Sendable {
     package var timeout = Duration.seconds(30)
     /// PEM file of trusted roots; nil: the system's.
     package var certificateAuthorities: String?
+    /// The socket to dial instead of the host of the URL.
+    package var unixSocket: String?
 
     package init(method: [UInt8], url: String) {
         self.method = method
@@ -135,6 +137,9 @@ package enum ControlExchange {
         ]
         if let target = request.target {
             settings.append(unsafe withText(target) { unsafe hid_curl_set_string(easy, CURLOPT_REQUEST_TARGET, $0) })
+        }
+        if let path = request.unixSocket {
+            settings.append(unsafe hid_curl_set_string(easy, CURLOPT_UNIX_SOCKET_PATH, path))
         }
         if let roots = request.certificateAuthorities {
             settings.append(unsafe hid_curl_set_string(easy, CURLOPT_CAINFO, roots))

@@ -255,7 +255,11 @@ extension JSONLineWriter {
         if let batch = device.batchID { string("batch_id", batch) } else { null("batch_id") }
         string("facts", device.facts)
         time("registered", millisecondsSince1970: device.registered &* 1000)
-        if let moment = device.retired { time("retired", millisecondsSince1970: moment &* 1000) } else { null("retired") }
+        if let moment = device.retired {
+            time("retired", millisecondsSince1970: moment &* 1000)
+        } else {
+            null("retired")
+        }
     }
 
     fileprivate mutating func event(_ event: RegistryEvent) {

@@ -29,7 +29,8 @@ final class AttestationJudge: Sendable {
         switch request.evidence {
         case .android(let chain):
             return android.verify(
-                chain: chain, policy: androidPolicy(app.android, nonce: nonce), revocation: try list(revocations, now: now),
+                chain: chain, policy: androidPolicy(app.android, nonce: nonce),
+                revocation: try list(revocations, now: now),
                 now: now)
         case .apple(let keyID, let object, let publicKey):
             return apple.verifyAttestation(

@@ -90,7 +90,8 @@ enum IssuerRequestReader {
         guard let deviceID = text("device_id", document),
             Identifier.isValid(deviceID, maximum: Identifier.deviceIDLength)
         else { throw IssuerFailure(.badRequest, detail: "device_id") }
-        guard let word = text("platform", document), let platform = Platform(rawValue: String(decoding: word, as: UTF8.self))
+        guard let word = text("platform", document),
+            let platform = Platform(rawValue: String(decoding: word, as: UTF8.self))
         else { throw IssuerFailure(.badRequest, detail: "platform") }
         return ClientIdentity(
             appID: String(decoding: appID, as: UTF8.self), deviceID: String(decoding: deviceID, as: UTF8.self),

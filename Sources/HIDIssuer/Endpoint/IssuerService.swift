@@ -33,12 +33,14 @@ package final class IssuerService: WholeRequestService {
         switch endpoint {
         case .keySet:
             guard request.head.isMethod("GET") || request.head.isMethod("HEAD") else {
-                return plain(status: 405, code: "method_not_allowed", message: "only GET is answered here", allow: "GET, HEAD")
+                return plain(
+                    status: 405, code: "method_not_allowed", message: "only GET is answered here", allow: "GET, HEAD")
             }
             return nil
         case .challenge, .verify:
             guard request.head.isMethod("POST") else {
-                return plain(status: 405, code: "method_not_allowed", message: "only POST is answered here", allow: "POST")
+                return plain(
+                    status: 405, code: "method_not_allowed", message: "only POST is answered here", allow: "POST")
             }
             let (client, requestID) = context.identify(request)
             return context.current.limits.client(client, now: context.clock.monotonic()).map {

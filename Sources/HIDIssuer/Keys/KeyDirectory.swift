@@ -22,13 +22,22 @@ package struct KeyDirectory: Sendable {
         return names.contains(Self.ringName) || !names.contains { $0.hasSuffix(".pem") }
     }
 
+    /// Makes the directory, for its owner only, when it is not there.
+    package func create() throws(KeyDirectoryFault) {
+        do throws(SystemFault) {
+            try FileSystem.createDirectory(path, mode: 0o700)
+        } catch {
+            throw .init("cannot make \(path): \(error)")
+        }
+    }
+
     /// Reads what is there; an empty ring when there is nothing.
     package func load(now: Int64) throws(KeyDirectoryFault) -> SigningKeyRing {
         let names: [String]
         do throws(SystemFault) {
             names = try FileSystem.names(in: path)
         } catch {
-            throw .init("\(path): \(error); create it for the user hisd runs as, mode 0700")
+            throw .init("\(path): \(error)")
         }
         let files = names.filter { $0.hasSuffix(".pem") && !$0.hasPrefix(".") }.sorted()
         guard files.count <= Self.keyLimit else {

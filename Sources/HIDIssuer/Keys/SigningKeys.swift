@@ -42,6 +42,7 @@ package final class SigningKeys: Sendable {
     package init(directory: KeyDirectory?, log: Log, now: Int64) throws(KeyDirectoryFault) {
         self.directory = directory
         self.log = log
+        try directory?.create()
         isManaged = directory?.isManaged ?? true
         var ring = try directory?.load(now: now) ?? SigningKeyRing()
         if isManaged {

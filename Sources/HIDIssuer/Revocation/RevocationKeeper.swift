@@ -194,7 +194,8 @@ package final class RevocationKeeper: Sendable {
             state.status.fault = nil
             state.retryDelay = 30
         }
-        log.info("revocations.loaded", ["entries": .integer(list.count), "age_s": .integer(Int(clock.wall() &- loaded))])
+        log.info(
+            "revocations.loaded", ["entries": .integer(list.count), "age_s": .integer(Int(clock.wall() &- loaded))])
         if let bytes { keep(bytes) }
         if list != old { checkDevices(list) }
     }
@@ -213,7 +214,8 @@ package final class RevocationKeeper: Sendable {
         let now = clock.wall()
         store.block(serials: list.reasons, now: now) { [log, metrics, store] result in
             switch result {
-            case .failure(let fault): log.error("revocations.devices_not_checked", ["fault": .string(fault.description)])
+            case .failure(let fault):
+                log.error("revocations.devices_not_checked", ["fault": .string(fault.description)])
             case .success(let hids):
                 metrics.revokedDevices.add(hids.count)
                 for hid in hids.prefix(100) {

@@ -44,6 +44,11 @@ extension FileSystem {
         guard fsync(descriptor) == 0 || errno == EINVAL else { throw SystemFault(code: errno) }
     }
 
+    /// Makes a directory in one that is there; one that is there already is left as it is.
+    package static func createDirectory(_ path: String, mode: UInt32) throws(SystemFault) {
+        guard unsafe mkdir(path, mode) == 0 || errno == EEXIST else { throw SystemFault(code: errno) }
+    }
+
     /// Removes a file; one that is not there is no fault.
     package static func remove(_ path: String) throws(SystemFault) {
         guard unsafe unlink(path) == 0 || errno == ENOENT else { throw SystemFault(code: errno) }

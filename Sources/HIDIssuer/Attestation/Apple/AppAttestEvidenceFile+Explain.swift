@@ -44,7 +44,11 @@ extension AppAttestEvidenceFile {
         policy.keyID = keyID
         policy.deviceKey = publicKey
         policy.extraRoots = expectations.extraRoots
-        return AppAttestVerifier().verifyAttestation(octets, policy: policy, now: expectations.now)
+        var report = AppAttestVerifier().verifyAttestation(octets, policy: policy, now: expectations.now)
+        if clientDataIsUnknown, expectations.challenge == nil {
+            report.fail("challenge", .nonceMismatch, "the file says that its challenge is not known")
+        }
+        return report
     }
 
     // MARK: - Assertion

@@ -44,6 +44,8 @@ package struct AppAttestEvidenceFile: Sendable, Equatable {
     package var appID: String?
     package var environment: AppAttestEnvironment?
     package var clientData: [UInt8]?
+    /// Whether the file says, by null, that nobody knows the client data: then nothing can show that it fits.
+    package var clientDataIsUnknown = false
     package var hashRule = HashRule.sha256
     /// SubjectPublicKeyInfo, DER.
     package var publicKey: [UInt8]?
@@ -87,6 +89,7 @@ package struct AppAttestEvidenceFile: Sendable, Equatable {
         }
         environment = try members.environment()
         clientData = try members.clientData()
+        clientDataIsUnknown = members.isNull("clientDataUtf8OrB64")
         hashRule = try members.hashRule()
         counter = try members.counter()
     }
@@ -100,6 +103,10 @@ private struct EvidenceMembers {
         guard let node = node(name) else { return nil }
         guard let octets = json.textBytes(node) else { throw .member("\(name)") }
         return String(decoding: octets, as: UTF8.self)
+    }
+
+    func isNull(_ name: StaticString) -> Bool {
+        json.member(name, of: json.root).map { json.kind($0) == .null } ?? false
     }
 
     func base64(_ name: StaticString) throws(EvidenceFileFault) -> [UInt8]? {
