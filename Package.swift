@@ -70,7 +70,7 @@ let package = Package(
                 "HIDService",
             ]),
         // Tests.
-        tests("HidctlTests", ["hidctl", "HIDGateway", "HIDVerifier", "HIDService", "HIDCrypto"]),
+        tests("HidctlTests", ["hidctl", "HIDGateway", "HIDDaemon", "HIDVerifier", "HIDService", "HIDCrypto"]),
         tests("HIDDaemonTests", ["HIDDaemon", "HIDHTTP", "HIDService"]),
         tests("HIDIssuerTests", ["HIDIssuer", "HIDVerifier", "HIDHTTP", "HIDStore", "HIDService", "HIDCrypto"]),
         tests("HIDClientTests", ["HIDClient", "HIDVerifier", "HIDHTTP", "HIDCrypto"]),

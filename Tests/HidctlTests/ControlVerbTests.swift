@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import HIDCrypto
+import HIDDaemon
 import HIDTesting
 import Testing
 
@@ -48,7 +49,7 @@ import Testing
     }
 
     @Test func `the version is one line`() {
-        #expect(hidctl("--version").stdout == "hidctl \(HidctlProgram.version)\n")
+        #expect(hidctl("--version").stdout == "hidctl \(ProductVersion.text)\n")
     }
 
     @Test func `octets that are not UTF-8 come through a String unharmed`() {
