@@ -25,10 +25,13 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String
 
 let package = Package(
     name: "hidgate",
+    // For HIDClient, the one product that phones build.
+    platforms: [.iOS(.v18), .macOS(.v15)],
     products: [
         .library(name: "HIDVerifier", targets: ["HIDVerifier"]),
         .library(name: "HIDClient", targets: ["HIDClient"]),
         .executable(name: "hidgated", targets: ["hidgated"]),
+        .executable(name: "hisd", targets: ["hisd"]),
         .executable(name: "hidctl", targets: ["hidctl"]),
     ],
     targets: [
@@ -50,11 +53,19 @@ let package = Package(
         // Layer 3: the gateway, the Human Identification Server, the SDK.
         library("HIDGateway", ["HIDCrypto", "HIDVerifier", "HIDHTTP", "HIDStore", "HIDService", "HIDDaemon"]),
         library("HIDIssuer", ["HIDCrypto", "HIDVerifier", "HIDHTTP", "HIDStore", "HIDService", "HIDDaemon"]),
-        library("HIDClient", ["HIDCrypto", "HIDHTTP"]),
+        // On Apple platforms it needs the system's own libraries alone.
+        library(
+            "HIDClient",
+            [
+                .target(name: "HIDCrypto", condition: .when(platforms: [.linux])),
+                .target(name: "HIDHTTP", condition: .when(platforms: [.linux])),
+            ]),
         // Layer 4: programs.
-        program("hidgated", ["HIDGateway", "HIDService"]),
+        program("hidgated", ["HIDGateway", "HIDDaemon"]),
+        program("hisd", ["HIDIssuer", "HIDDaemon"]),
         program("hidctl", ["HIDGateway", "HIDVerifier", "HIDHTTP", "HIDCrypto", "HIDService"]),
         // Tests.
+        tests("HIDDaemonTests", ["HIDDaemon", "HIDHTTP", "HIDService"]),
         tests("HIDIssuerTests", ["HIDIssuer", "HIDVerifier", "HIDHTTP", "HIDStore", "HIDService", "HIDCrypto"]),
         tests("HIDClientTests", ["HIDClient", "HIDVerifier", "HIDHTTP", "HIDCrypto"]),
         .target(
@@ -66,9 +77,10 @@ let package = Package(
         tests("HIDHTTPTests", ["HIDHTTP"], exclude: ["Vectors"]),
         tests("HIDStoreTests", ["HIDStore"]),
         tests(
-            "HIDGatewayTests", ["HIDGateway", "HIDHTTP", "HIDVerifier", "HIDStore", "HIDService", "HIDCrypto"],
+            "HIDGatewayTests",
+            ["HIDGateway", "HIDDaemon", "HIDHTTP", "HIDVerifier", "HIDStore", "HIDService", "HIDCrypto"],
             exclude: ["Vectors", "Scenarios/InProcess"]),
-        tests("EndToEndTests", ["HIDGateway", "HIDVerifier", "HIDHTTP", "HIDService", "HIDCrypto"]),
+        tests("EndToEndTests", ["HIDGateway", "HIDDaemon", "HIDVerifier", "HIDHTTP", "HIDService", "HIDCrypto"]),
         tests("LayeringTests", []),
     ],
     swiftLanguageModes: [.v6]

@@ -20,7 +20,8 @@ import Testing
         "HIDIssuer": ["HIDCrypto", "HIDVerifier", "HIDHTTP", "HIDStore", "HIDService", "HIDDaemon"],
         "HIDClient": ["HIDCrypto", "HIDHTTP"],
         // Layer 4: programs.
-        "hidgated": ["HIDGateway", "HIDService"],
+        "hidgated": ["HIDGateway", "HIDDaemon"],
+        "hisd": ["HIDIssuer", "HIDDaemon"],
         "hidctl": ["HIDGateway", "HIDVerifier", "HIDHTTP", "HIDCrypto", "HIDService"],
     ]
     static let system: Set<String> = ["Glibc", "Dispatch", "Synchronization", "Foundation", "FoundationEssentials"]

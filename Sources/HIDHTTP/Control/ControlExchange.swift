@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CCurl
+internal import HIDCrypto
 
 /// One request of a tool or of the control plane: everything as it is to stand on the wire.
 package struct ControlRequest: Sendable {
@@ -31,6 +32,12 @@ package struct ControlAnswer: Sendable, Equatable {
     package var requestID: [UInt8]?
     /// The value of Cache-Control.
     package var cacheControl: [UInt8]?
+    /// The value of ETag; nil also when it could not be sent back.
+    package var etag: String?
+    /// Seconds of Age (RFC 9111 section 5.1).
+    package var age: Int?
+    /// The value of Retry-After.
+    package var retryAfter: [UInt8]?
     package var body: [UInt8]
 
     /// Seconds of `max-age` (RFC 9111 section 5.2.2.1); nil without a readable one.
@@ -49,6 +56,14 @@ package struct ControlAnswer: Sendable, Equatable {
 
 /// Why there was no answer, in libcurl's words.
 package struct ControlExchangeFault: Error, Sendable, Equatable, CustomStringConvertible {
+    /// What a caller may want to tell apart.
+    package enum Kind: Sendable, Equatable {
+        case timeout
+        case tooLarge
+        case other
+    }
+
+    package var kind = Kind.other
     package let description: String
 }
 
@@ -74,18 +89,32 @@ package enum ControlExchange {
         let code = unsafe curl_easy_perform(easy)
         return withExtendedLifetime(body) {
             guard !body.isOverLimit else {
-                return .failure(.init(description: "the answer is over \(request.answerLimit) octets"))
+                return .failure(
+                    .init(kind: .tooLarge, description: "the answer is over \(request.answerLimit) octets"))
             }
             guard code == CURLE_OK else {
-                return .failure(.init(description: unsafe String(cString: curl_easy_strerror(code))))
+                let kind = code == CURLE_OPERATION_TIMEDOUT ? ControlExchangeFault.Kind.timeout : .other
+                return .failure(.init(kind: kind, description: unsafe String(cString: curl_easy_strerror(code))))
             }
             var status = 0
             _ = unsafe hid_curl_get_long(easy, CURLINFO_RESPONSE_CODE, &status)
             return unsafe .success(
                 ControlAnswer(
                     status: status, requestID: field("X-Request-Id", easy),
-                    cacheControl: field("Cache-Control", easy), body: body.bytes))
+                    cacheControl: field("Cache-Control", easy), etag: field("ETag", easy).flatMap(entityTag),
+                    age: field("Age", easy).flatMap(seconds), retryAfter: field("Retry-After", easy),
+                    body: body.bytes))
         }
+    }
+
+    /// What may stand in If-None-Match: printable octets only.
+    private static func entityTag(_ value: [UInt8]) -> String? {
+        guard (1...256).contains(value.count), value.allSatisfy({ (0x21...0x7E).contains($0) }) else { return nil }
+        return String(decoding: value, as: UTF8.self)
+    }
+
+    private static func seconds(_ value: [UInt8]) -> Int? {
+        StrictInteger.parse(value.span, maximum: 1 << 31).map { Int($0) }
     }
 
     private static func setTransfer(_ request: ControlRequest, _ easy: UnsafeMutableRawPointer) -> Bool {

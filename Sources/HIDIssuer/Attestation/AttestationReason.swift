@@ -41,6 +41,7 @@ package enum AttestationReason: String, Error, Sendable, CaseIterable {
     case attestationFormat = "attestation_format"
     case keyIDMismatch = "key_id_mismatch"
     case counterNotZero = "counter_not_zero"
+    case counterReplayed = "counter_replayed"
     case keyReused = "key_reused"
     case testSignature = "test_signature"
     // Proven hardware, not wanted: a token that says `blocked`.
@@ -67,7 +68,7 @@ package enum AttestationReason: String, Error, Sendable, CaseIterable {
             .keyDescriptionMissing, .keyDescriptionMalformed, .chainExtended, .attestKeyUnsupported, .levelMismatch,
             .nonceMismatch,
             .keyNotP256, .keyImported, .keyPurpose, .keyDigest, .keyShared, .rootOfTrustMissing, .attestationFormat,
-            .keyIDMismatch, .counterNotZero, .keyReused, .testSignature:
+            .keyIDMismatch, .counterNotZero, .counterReplayed, .keyReused, .testSignature:
             .rejected
         case .bootloaderUnlocked, .bootSelfSigned, .bootUnverified, .bootFailed, .revoked, .suspended, .wrongPackage,
             .wrongSigner, .appIDUnavailable, .levelNotAccepted, .wrongApp, .wrongEnvironment, .validationCategory,

@@ -28,7 +28,7 @@ package struct RevocationList: Sendable, Equatable {
 
     package static let maximumSize = 8 << 20
 
-    private let entries: [String: Status]
+    let entries: [String: Status]
 
     /// Reads a list in full; there is no list with a part of the entries.
     package init(json: [UInt8]) throws(RevocationListFault) {
