@@ -194,6 +194,18 @@ struct RecordedChainTests {
         #expect(pins[1].hasPrefix("3ee44512a1af2beb") && pins[1].hasSuffix("76cd07ec"))
     }
 
+    @Test func `the number of certificates issued to a phone is read where the service says it`() throws {
+        var numbers: [Int] = []
+        for entry in RecordedChain.all where entry.verdict == "pass" {
+            let facts = try report(entry).key?.facts ?? []
+            let number = facts.first { $0.name == "certificates_issued" }.flatMap { Int($0.value) }
+            if let number { numbers.append(number) }
+            #expect(number == nil || entry.provisioning == "RKP")
+        }
+        #expect(numbers.count >= 4)
+        #expect(numbers.allSatisfy { (8...64).contains($0) }, "\(numbers)")
+    }
+
     @Test func `without Google's roots nothing recorded is trusted`() throws {
         for entry in RecordedChain.all where entry.verdict == "pass" {
             let report = try report(entry) { $0.usesBuiltinRoots = false }
