@@ -137,6 +137,10 @@ extension AndroidJudgement {
     private mutating func judgeDates(_ chain: AndroidChain) {
         let isRemote = chain.isRemotelyProvisioned
         facts.append(.init("provisioning", isRemote ? "rkp" : "factory"))
+        let info = chain.batch?.extension(AndroidChain.provisioningInfoOID)
+        if let number = info.flatMap({ ProvisioningInfo($0.value) })?.certificatesIssued {
+            facts.append(.init("certificates_issued", "\(number)"))
+        }
         var isGood = true
         for index in chain.path.indices.dropFirst() where !(chain.hasAttestKey && index == 1) {
             let certificate = chain.path[index]
