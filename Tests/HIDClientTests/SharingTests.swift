@@ -161,6 +161,14 @@ import Testing
         #expect(fourth.token != third)
     }
 
+    @Test func `a request of its own leaves the token that others share where it is`() async throws {
+        let shared = try await bench.sdk.getToken()
+        let own = try await bench.sdk.signRequest(method: "GET", authority: "a", target: "/", body: [])
+        #expect(own.token != shared && bench.server.calls.count == 4)
+        #expect(try await bench.sdk.getToken() == shared)
+        #expect(bench.server.calls.count == 4)
+    }
+
     @Test func `callers of every kind in one race come out with what they asked for`() async throws {
         let clock = bench.clock
         let sdk = bench.sdk

@@ -104,6 +104,7 @@ public protocol HumanIDKeyHolder: Sendable {
     /// - Parameters:
     ///   - challenge: What to answer.
     ///   - publicKey: The key that is meant, as `loadKey` or `makeKey` gave it.
+    /// - Returns: Evidence of this holder's platform.
     /// - Throws: `unsupported`, `unavailable`, `invalidated`, `attestationFailed`.
     func attest(
         _ challenge: HumanIDChallenge, for publicKey: [UInt8]

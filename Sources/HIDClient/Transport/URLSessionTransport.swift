@@ -61,7 +61,7 @@
 
     /// Follows no redirect, and trusts the given roots alone when there are some.
     private final class SessionDelegate: NSObject, URLSessionTaskDelegate, Sendable {
-        /// DER certificates; nil: the system's roots. Empty, after a file that could not be read: no roots at all.
+        /// DER certificates; nil: the system's roots, empty after a file that could not be read: none at all.
         private let roots: [Data]?
 
         init(rootsFile: String?) {
