@@ -36,6 +36,7 @@ let package = Package(
         .library(name: "HIDVerifier", targets: ["HIDVerifier"]),
         .library(name: "HIDClient", targets: ["HIDClient"]),
         .executable(name: "hidgated", targets: ["hidgated"]),
+        .executable(name: "hisd", targets: ["hisd"]),
         .executable(name: "hidctl", targets: ["hidctl"]),
     ],
     targets: [
@@ -59,22 +60,31 @@ let package = Package(
         library("HIDIssuer", ["HIDCrypto", "HIDVerifier", "HIDHTTP", "HIDStore", "HIDService", "HIDDaemon"]),
         library("HIDClient", onLinux(["HIDCrypto", "HIDHTTP"])),
         // Layer 4: programs.
-        program("hidgated", ["HIDGateway", "HIDService"]),
-        program("hidctl", ["HIDGateway", "HIDVerifier", "HIDHTTP", "HIDCrypto", "HIDService"]),
+        program("hidgated", ["HIDGateway", "HIDDaemon"]),
+        program("hisd", ["HIDIssuer", "HIDDaemon"]),
+        program(
+            "hidctl",
+            [
+                "HIDGateway", "HIDIssuer", "HIDClient", "HIDDaemon", "HIDVerifier", "HIDHTTP", "HIDCrypto", "HIDService",
+            ]),
         // Tests.
+        tests("HidctlTests", ["hidctl", "HIDGateway", "HIDVerifier", "HIDService", "HIDCrypto"]),
+        tests("HIDDaemonTests", ["HIDDaemon", "HIDHTTP", "HIDService"]),
         tests("HIDIssuerTests", ["HIDIssuer", "HIDVerifier", "HIDHTTP", "HIDStore", "HIDService", "HIDCrypto"]),
         tests("HIDClientTests", ["HIDClient", "HIDVerifier", "HIDHTTP", "HIDCrypto"]),
         .target(
-            name: "HIDTesting", dependencies: ["HIDCrypto", "CLinux"], path: "Tests/HIDTesting", swiftSettings: strict),
+            name: "HIDTesting", dependencies: ["HIDCrypto", "COpenSSL", "CLinux"], path: "Tests/HIDTesting",
+            swiftSettings: strict),
         tests("HIDCryptoTests", ["HIDCrypto"]),
         tests("HIDVerifierTests", ["HIDVerifier", "HIDCrypto"]),
         tests("HIDServiceTests", ["HIDService"]),
         tests("HIDHTTPTests", ["HIDHTTP"], exclude: ["Vectors"]),
         tests("HIDStoreTests", ["HIDStore"]),
         tests(
-            "HIDGatewayTests", ["HIDGateway", "HIDHTTP", "HIDVerifier", "HIDStore", "HIDService", "HIDCrypto"],
+            "HIDGatewayTests",
+            ["HIDGateway", "HIDDaemon", "HIDHTTP", "HIDVerifier", "HIDStore", "HIDService", "HIDCrypto"],
             exclude: ["Vectors", "Scenarios/InProcess"]),
-        tests("EndToEndTests", ["HIDGateway", "HIDVerifier", "HIDHTTP", "HIDService", "HIDCrypto"]),
+        tests("EndToEndTests", ["HIDGateway", "HIDDaemon", "HIDVerifier", "HIDHTTP", "HIDService", "HIDCrypto"]),
         tests("LayeringTests", []),
     ],
     swiftLanguageModes: [.v6]

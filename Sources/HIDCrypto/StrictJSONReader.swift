@@ -52,6 +52,7 @@ struct StrictJSONReader {
         guard depth <= limits.depth else { throw .tooDeep }
         let object = open(.object)
         var count = 0
+        var names: Set<[UInt8]> = []
         skipSpace()
         if take(UInt8(ascii: "}")) { return close(object) }
         repeat {
@@ -61,7 +62,9 @@ struct StrictJSONReader {
             guard peek() == UInt8(ascii: "\"") else { throw .syntax }
             let name = entries.count
             try readString()
-            guard !isDuplicate(name, in: object) else { throw .duplicateMember }
+            let isNew =
+                count <= Self.comparedMembers ? !isDuplicate(name, in: object) : insert(name, of: object, &names)
+            guard isNew else { throw .duplicateMember }
             skipSpace()
             guard take(UInt8(ascii: ":")) else { throw .syntax }
             try readValue(depth: depth)
@@ -89,6 +92,24 @@ struct StrictJSONReader {
         guard end <= bytes.count, Octets.equal(bytes.span.extracting(position..<end), word) else { throw .syntax }
         append(kind, position..<end)
         position = end
+    }
+
+    /// Members of one object whose names are compared one by one; from then on a set keeps the time linear.
+    private static let comparedMembers = 64
+
+    private func insert(_ name: Int, of object: Int, _ names: inout Set<[UInt8]>) -> Bool {
+        if names.isEmpty {
+            var index = object + 1
+            while index < name {
+                names.insert(text(index))
+                index = Int(entries[index + 1].next)
+            }
+        }
+        return names.insert(text(name)).inserted
+    }
+
+    private func text(_ index: Int) -> [UInt8] {
+        Array(bytes[Int(entries[index].start)..<Int(entries[index].end)])
     }
 
     private func isDuplicate(_ name: Int, in object: Int) -> Bool {

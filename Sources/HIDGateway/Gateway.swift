@@ -1,28 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Dispatch
+package import HIDDaemon
 internal import HIDHTTP
 package import HIDService
 internal import HIDStore
 internal import HIDVerifier
 internal import Synchronization
 
-/// Why the gateway did not start.
-package enum GatewayError: Error, CustomStringConvertible {
-    /// Something a referenced file says: exit code 78.
-    case configuration(String)
-    /// Something the machine refuses: exit code 1.
-    case startup(String)
-
-    package var description: String {
-        switch self {
-        case .configuration(let message), .startup(let message): message
-        }
-    }
-}
-
 /// The gateway as a whole: owns loops, stores, key sets and listeners; starts, reloads and drains them.
-package final class Gateway: Sendable {
+package final class Gateway: RunningDaemon {
     private enum Phase { case starting, ready, draining, stopped }
 
     private let configurationPath: String?
@@ -35,9 +21,7 @@ package final class Gateway: Sendable {
     private let budget: ConnectionBudget
     private let accessLog: LineSink?
     private let phase = Mutex(Phase.starting)
-    /// The addresses in the order of the configuration, with the ports that were really bound.
     package let addresses: [String]
-    /// Where the admin listener is, with the port that was really bound.
     package let adminAddress: String?
     private let replay: MemoryReplayStore
     private let replayPath: String?
@@ -46,7 +30,7 @@ package final class Gateway: Sendable {
     package init(
         configuration: GatewayConfiguration, path: String?, log: Log, standardError: LineSink? = nil,
         sockets: ServiceSockets = ServiceSockets()
-    ) throws(GatewayError) {
+    ) throws(StartError) {
         configurationPath = path
         self.log = log
         let loopCount = configuration.loops > 0 ? configuration.loops : max(1, SystemFacts.cores)
@@ -80,13 +64,21 @@ package final class Gateway: Sendable {
             startSecond: hasMarks ? nil : WallClock.now() / 1_000_000_000
         ) { for keeper in keepers.list { keeper.demand() } }
 
-        let bound = try BoundListeners(configuration, loops: loopCount, sockets: sockets)
+        let bound = try BoundListeners(configuration.listeners.map(\.address), loops: loopCount, sockets: sockets)
         addresses = bound.names
         let upstreams = UpstreamBudgets()
         lanes = try Self.openLanes(
             configuration, count: loopCount, shared: shared, budget: budget, bound: bound, upstreams: upstreams)
-        (adminLane, adminAddress) = try Self.openAdmin(
-            configuration, metrics: metrics, shared: shared, keepers: keepers.list, sockets: sockets)
+        let resources = GatewayResources(sessions: shared.sessions, plans: plans) { [keepers = keepers.list] in
+            Self.readiness(keepers, plan: plans.current)
+        }
+        let registry = metrics.registry
+        let admin = try configuration.admin.map { admin throws(StartError) in
+            try AdminSite.open(
+                admin, metrics: registry, resources: resources, settings: ServerSettings(configuration),
+                sockets: sockets)
+        }
+        (adminLane, adminAddress) = (admin?.lane, admin?.address)
         registerGauges(upstreams)
         phase.withLock { $0 = .ready }
     }
@@ -95,7 +87,7 @@ package final class Gateway: Sendable {
     /// lines.
     private static func openAccessLog(
         _ destination: AccessLogDestination, _ standardError: LineSink?
-    ) throws(GatewayError) -> LineSink? {
+    ) throws(StartError) -> LineSink? {
         do throws(SystemFault) {
             switch destination {
             case .off: return nil
@@ -127,7 +119,7 @@ package final class Gateway: Sendable {
     private static func openLanes(
         _ configuration: GatewayConfiguration, count: Int, shared: SharedServices, budget: ConnectionBudget,
         bound: BoundListeners, upstreams: UpstreamBudgets
-    ) throws(GatewayError) -> [Lane] {
+    ) throws(StartError) -> [Lane] {
         let listeners = zip(bound.names, configuration.listeners).map { name, listener in
             (name: name, trusted: AddressSet(listener.trustedProxies))
         }
@@ -140,52 +132,13 @@ package final class Gateway: Sendable {
             else { throw .startup("OpenSSL has no P-256; check the crypto policy of this machine") }
             let settings = ServerSettings(configuration)
             let group = ConnectionGroup(loop: loop, settings: settings, budget: budget, factory: services)
-            lanes.append(Lane(loop: loop, group: group, services: services))
+            lanes.append(Lane(group: group) { services.closeIdleUpstreams() })
         }
         for (index, lane) in lanes.enumerated() { lane.open(bound.sockets[index]) }
         return lanes
     }
 
-    private static func openAdmin(
-        _ configuration: GatewayConfiguration, metrics: GatewayMetrics, shared: SharedServices,
-        keepers: [KeySetKeeper], sockets: ServiceSockets
-    ) throws(GatewayError) -> (Lane?, String?) {
-        guard let admin = configuration.admin else { return (nil, nil) }
-        let token = try readToken(admin)
-        let api = AdminAPI(
-            metrics: metrics.registry, sessions: shared.sessions, plans: shared.plans, token: token
-        ) { Self.readiness(keepers, plan: shared.plans.current) }
-        let bound = try BoundListeners([admin.address], loops: 1, sockets: sockets)
-        let loop: EventLoop
-        do throws(SystemCallError) {
-            loop = try EventLoop(index: 0, label: "hidgate.admin")
-        } catch {
-            throw .startup("\(error)")
-        }
-        let group = ConnectionGroup(
-            loop: loop, settings: ServerSettings(configuration),
-            budget: ConnectionBudget(limit: 256, limitPerClient: 256), factory: AdminHandlerFactory(api: api))
-        let lane = Lane(loop: loop, group: group, services: nil)
-        lane.open(bound.sockets[0])
-        return (lane, bound.names.first)
-    }
-
-    private static func readToken(_ admin: AdminConfiguration) throws(GatewayError) -> [UInt8]? {
-        guard let path = admin.tokenFile else { return nil }
-        let bytes: [UInt8]
-        do throws(SystemFault) {
-            bytes = try FileSystem.contents(of: path, limit: 4096)
-        } catch {
-            throw .configuration("\(path): \(error)")
-        }
-        let token = Array(bytes.reversed().drop { $0 <= 0x20 }.reversed())
-        guard token.count >= 16 else {
-            throw .configuration("\(path): the admin token must have at least 16 octets")
-        }
-        return token
-    }
-
-    private static func readiness(_ keepers: [KeySetKeeper], plan: GatewayPlan) -> AdminAPI.Readiness {
+    private static func readiness(_ keepers: [KeySetKeeper], plan: GatewayPlan) -> Readiness {
         guard plan.routes.contains(where: { $0.isCritical && $0.mode != .off }) else {
             return .init(isReady: true, detail: "no critical route is on")
         }
@@ -232,37 +185,29 @@ package final class Gateway: Sendable {
 
     // MARK: - Life
 
-    /// Reads configuration and keys again; on any fault the old ones stay.
-    ///
-    /// Returns whether they were replaced.
-    @discardableResult
-    package func reload() -> Bool {
+    package func reload() {
         for keeper in keepers { keeper.reload() }
-        guard let configurationPath else { return false }
+        guard let configurationPath else { return }
         let (loaded, diagnostics) = GatewayConfiguration.load(path: configurationPath)
         guard let loaded else {
             log.error(
                 "reload.failed", ["errors": .integer(diagnostics.errorCount), "first": .string(diagnostics.first)])
-            return false
+            return
         }
         let current = shared.plans.current.configuration
         if let section = current.fixedSection(differingFrom: loaded) {
             log.error("reload.needs_restart", ["section": .string(section)])
-            return false
+            return
         }
         let keepers = keepers
         shared.plans.update { _ in GatewayPlan(configuration: loaded, keys: keepers.map(\.status.keys)) }
         log.info("reload.done", ["routes": .integer(loaded.routes.count)])
-        return true
     }
 
-    /// Opens log files again, after they were rotated.
     package func reopenLogs() {
         accessLog?.reopen()
     }
 
-    /// Stops accepting, lets what is under way finish, and calls `done` (with the number of exchanges that were cut)
-    /// when nothing is left or the deadline has passed.
     package func drain(within limit: Duration, done: @escaping @Sendable (_ cut: Int) -> Void) {
         let isFirst = phase.withLock { phase in
             guard phase == .ready else { return false }
@@ -270,21 +215,7 @@ package final class Gateway: Sendable {
             return true
         }
         guard isFirst else { return }
-        let finish = OnceFlag()
-        let group = DispatchGroup()
-        for lane in lanes {
-            group.enter()
-            lane.drain { group.leave() }
-        }
-        let queue = DispatchQueue(label: "hidgate.drain")
-        group.notify(queue: queue) { [self] in
-            guard finish.take() else { return }
-            stop()
-            done(0)
-        }
-        queue.asyncAfter(deadline: .now() + .nanoseconds(Int(clamping: limit.nanoseconds))) { [self] in
-            guard finish.take() else { return }
-            let cut = lanes.reduce(0) { $0 + $1.cut() }
+        Lane.drain(lanes, within: limit) { [self] cut in
             stop()
             done(cut)
         }
@@ -313,18 +244,6 @@ private final class KeepersBox: @unchecked Sendable {
     var list: [KeySetKeeper] = []
 }
 
-/// True for the first who asks.
-private final class OnceFlag: Sendable {
-    private let taken = Mutex(false)
-
-    func take() -> Bool {
-        taken.withLock { taken in
-            defer { taken = true }
-            return !taken
-        }
-    }
-}
-
 extension GatewayConfiguration {
     /// The first section that a running gateway cannot take over; nil when only rules, upstreams, issuers' policies and
     /// limits of requests differ.
@@ -345,20 +264,11 @@ extension GatewayConfiguration {
 
 extension ServerSettings {
     init(_ configuration: GatewayConfiguration) {
-        let (limits, timeouts) = (configuration.limits, configuration.timeouts)
+        let limits = configuration.limits
         self.init(
+            timeouts: configuration.timeouts,
             limits: HeadLimits(
                 headBytes: limits.headerBytes, fields: limits.headerFields,
-                connection: ConnectionPolicy(prefixes: [FieldName("x-hid-")])),
-            headerTimeout: timeouts.header, bodyIdleTimeout: timeouts.bodyIdle, keepAliveTimeout: timeouts.keepAlive,
-            writeTimeout: timeouts.write)
-    }
-}
-
-extension Diagnostics {
-    /// The first error in one line.
-    var first: String {
-        guard let first = sorted.first(where: { $0.severity == .error }) else { return "" }
-        return "\(first.mark.file):\(first.mark.line):\(first.mark.column): \(first.message)"
+                connection: ConnectionPolicy(prefixes: [FieldName("x-hid-")])))
     }
 }

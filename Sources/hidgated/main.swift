@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import HIDDaemon
 import HIDGateway
 
-GatewayProgram.main(Array(CommandLine.arguments.dropFirst()))
+DaemonProgram.main(.gateway, Array(CommandLine.arguments.dropFirst()))

@@ -61,13 +61,14 @@ import Testing
     }
 
     @Test func `the reference lists every key that the decoders read`() throws {
-        let keys = try sources("Sources/HIDGateway/Configuration").flatMap { text in
+        let decoders = try ["HIDGateway", "HIDDaemon"].flatMap { try sources("Sources/\($0)/Configuration") }
+        let keys = decoders.flatMap { text in
             text.matches(of: /(?:value|required|action)\("([a-z_]+)"\)/).map { String($0.output.1) }
         }
         #expect(keys.count > 60)
         #expect(Set(try names("Key", Pages.gateway + "Configuration.md")) == Set(keys))
         let page = Pages.quoted(try Pages.text(Pages.gateway + "Configuration.md"))
-        for text in try sources("Sources/HIDGateway/Configuration") {
+        for text in decoders {
             for call in text.matches(of: /notAvailable\(([^)]*)\)/) {
                 for word in call.output.1.matches(of: /"([a-z_]+)"/) {
                     #expect(page.contains(String(word.output.1)), "\(word.output.1)")

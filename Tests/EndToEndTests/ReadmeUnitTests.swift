@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
-import HIDGateway
+import HIDDaemon
 import HIDService
 import Testing
 

@@ -1,5 +1,8 @@
-// SPDX-License-Identifier: Apache-2.0
+import HIDDaemon
 import HIDGateway
+// SPDX-License-Identifier: Apache-2.0
+import HIDService
+import HIDTesting
 import Testing
 
 /// Every key with a value that is not its default.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import HIDGateway
+import HIDTesting
 import Testing
 
 @Suite struct ConfigurationFaultTests {

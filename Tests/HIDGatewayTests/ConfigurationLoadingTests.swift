@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+import HIDDaemon
 import HIDGateway
 import HIDService
+import HIDTesting
 import Testing
 
 @Suite struct ConfigurationLoadingTests {

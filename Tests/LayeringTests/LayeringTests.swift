@@ -20,8 +20,11 @@ import Testing
         "HIDIssuer": ["HIDCrypto", "HIDVerifier", "HIDHTTP", "HIDStore", "HIDService", "HIDDaemon"],
         "HIDClient": ["HIDCrypto", "HIDHTTP"],
         // Layer 4: programs.
-        "hidgated": ["HIDGateway", "HIDService"],
-        "hidctl": ["HIDGateway", "HIDVerifier", "HIDHTTP", "HIDCrypto", "HIDService"],
+        "hidgated": ["HIDGateway", "HIDDaemon"],
+        "hisd": ["HIDIssuer", "HIDDaemon"],
+        "hidctl": [
+            "HIDGateway", "HIDIssuer", "HIDClient", "HIDDaemon", "HIDVerifier", "HIDHTTP", "HIDCrypto", "HIDService",
+        ],
     ]
     static let system: Set<String> = ["Glibc", "Dispatch", "Synchronization", "Foundation", "FoundationEssentials"]
     /// What the SDK imports on Apple platforms, where it has neither OpenSSL nor libcurl.

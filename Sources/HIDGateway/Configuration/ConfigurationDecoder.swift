@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import HIDDaemon
 package import HIDService
 
 extension GatewayConfiguration {
@@ -62,16 +63,18 @@ final class ConfigurationDecoder {
         if let version = map.required("version"), let number = version.scalar("1"), number != "1" {
             version.mustBe("1")
         }
-        decodeListeners(map)
+        configuration.listeners = map.listeners()
         decodeUpstreams(map)
         decodeIssuers(map)
         map.required("defaults")?.mapping(decodeDefaults)
         map.value("sessions")?.mapping(decodeSessions)
         map.value("store")?.mapping(decodeStore)
-        map.value("admin")?.mapping(decodeAdmin)
+        map.value("admin")?.mapping { admin in
+            configuration.admin = admin.admin(beside: configuration.listeners, existingFile: existingFile)
+        }
         map.value("access_log")?.mapping(decodeAccessLog)
         map.value("limits")?.mapping(decodeLimits)
-        map.value("timeouts")?.mapping(decodeTimeouts)
+        configuration.timeouts = map.value("timeouts")?.mapping { $0.timeouts() } ?? configuration.timeouts
         configuration.loops = map.value("loops")?.integer(in: 0...256) ?? 0
         if let value = map.value("state_directory"), let text = value.string() {
             if !text.hasPrefix("/") { value.mustBe("an absolute path") }

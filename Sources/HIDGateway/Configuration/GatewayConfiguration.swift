@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import HIDDaemon
+
 /// Everything gateway.yaml and its rule files say, checked and with every default filled in.
 package struct GatewayConfiguration: Sendable, Equatable {
     package var listeners: [ListenerConfiguration] = []
@@ -25,39 +27,6 @@ package struct GatewayConfiguration: Sendable, Equatable {
     package var fingerprint: UInt64 = 0
 
     package init() {}
-}
-
-/// An address to listen on or to reach: `host:port`, `[v6]:port`, `unix:/path` or `fd:NAME`.
-package enum ListenAddress: Sendable, Hashable {
-    case tcp(host: String, port: UInt16)
-    case unix(path: String)
-    /// A socket handed over by the service manager, by its name in `LISTEN_FDNAMES`.
-    case descriptor(name: String)
-}
-
-package struct ListenerConfiguration: Sendable, Equatable {
-    package var address: ListenAddress
-    /// Peers whose X-Forwarded-For is believed, as CIDR blocks; empty: nobody.
-    package var trustedProxies: [AddressBlock] = []
-
-    package init(address: ListenAddress) {
-        self.address = address
-    }
-}
-
-/// A block of IP addresses, `10.0.0.0/8` or `2001:db8::/32`.
-///
-/// IPv4 is held as IPv4-mapped IPv6.
-package struct AddressBlock: Sendable, Hashable {
-    /// 16 octets, host bits zero.
-    package var prefix: [UInt8]
-    /// Counted over 128 bits: an IPv4 /8 is 104.
-    package var prefixLength: Int
-
-    package init(prefix: [UInt8], prefixLength: Int) {
-        self.prefix = prefix
-        self.prefixLength = prefixLength
-    }
 }
 
 package struct UpstreamConfiguration: Sendable, Equatable {
@@ -243,16 +212,6 @@ package struct StoreConfiguration: Sendable, Equatable {
     package init() {}
 }
 
-package struct AdminConfiguration: Sendable, Equatable {
-    package var address: ListenAddress
-    /// File that holds the bearer token demanded over TCP for /api.
-    package var tokenFile: String?
-
-    package init(address: ListenAddress) {
-        self.address = address
-    }
-}
-
 package enum AccessLogDestination: Sendable, Equatable {
     case stderr
     case stdout
@@ -276,16 +235,6 @@ package struct LimitsConfiguration: Sendable, Equatable {
     /// Failed verifications a second and client address before 429.
     package var failedVerificationsPerClient = 50
     package var failedVerifications = FailedVerifications.overloaded
-
-    package init() {}
-}
-
-package struct TimeoutsConfiguration: Sendable, Equatable {
-    package var header: Duration = .seconds(10)
-    package var bodyIdle: Duration = .seconds(10)
-    package var keepAlive: Duration = .seconds(60)
-    package var write: Duration = .seconds(30)
-    package var drain: Duration = .seconds(25)
 
     package init() {}
 }

@@ -63,13 +63,4 @@ extension ConfigurationDecoder {
                 ?? limits.failedVerifications
         }
     }
-
-    func decodeTimeouts(_ map: MappingReader) {
-        let timeouts = configuration.timeouts
-        configuration.timeouts.header = map.value("header")?.duration() ?? timeouts.header
-        configuration.timeouts.bodyIdle = map.value("body_idle")?.duration() ?? timeouts.bodyIdle
-        configuration.timeouts.keepAlive = map.value("keep_alive")?.duration() ?? timeouts.keepAlive
-        configuration.timeouts.write = map.value("write")?.duration() ?? timeouts.write
-        configuration.timeouts.drain = map.value("drain")?.duration() ?? timeouts.drain
-    }
 }

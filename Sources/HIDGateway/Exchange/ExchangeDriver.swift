@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import HIDCrypto
+internal import HIDDaemon
 internal import HIDHTTP
 internal import HIDService
 internal import HIDStore

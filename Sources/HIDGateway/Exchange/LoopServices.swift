@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import HIDDaemon
 package import HIDHTTP
 package import HIDService
 package import HIDStore

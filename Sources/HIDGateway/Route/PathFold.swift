@@ -37,7 +37,7 @@ package struct PathFold: Sendable {
         package static let widest = Reading(rawValue: 255)
 
         /// The readings to try after the widest one, fewest steps left out first.
-        static let narrower = (0..<widest.rawValue)
+        package static let narrower = (0..<widest.rawValue)
             .sorted { ($1.nonzeroBitCount, $1) < ($0.nonzeroBitCount, $0) }.map(Reading.init(rawValue:))
     }
 

@@ -83,7 +83,7 @@ package struct RequestTarget: Sendable, Equatable {
     }
 
     /// The offset behind `http://` or `https://`, in any case; nil for anything else.
-    static func endOfScheme(in target: Span<UInt8>) -> Int? {
+    package static func endOfScheme(in target: Span<UInt8>) -> Int? {
         for length in [7, 8] where target.count >= length {
             let start = target.extracting(0..<length)
             if start.equals("http://", ignoringCase: true) || start.equals("https://", ignoringCase: true) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CCurl
+internal import HIDCrypto
 
 /// One request of a tool or of the control plane: everything as it is to stand on the wire.
 package struct ControlRequest: Sendable {
@@ -31,6 +32,10 @@ package struct ControlAnswer: Sendable, Equatable {
     package var requestID: [UInt8]?
     /// The value of Cache-Control.
     package var cacheControl: [UInt8]?
+    /// The value of ETag; nil also when it could not be sent back.
+    package var etag: String?
+    /// Seconds of Age (RFC 9111 section 5.1).
+    package var age: Int?
     /// The value of Retry-After.
     package var retryAfter: [UInt8]?
     package var body: [UInt8]
@@ -96,9 +101,20 @@ package enum ControlExchange {
             return unsafe .success(
                 ControlAnswer(
                     status: status, requestID: field("X-Request-Id", easy),
-                    cacheControl: field("Cache-Control", easy), retryAfter: field("Retry-After", easy),
+                    cacheControl: field("Cache-Control", easy), etag: field("ETag", easy).flatMap(entityTag),
+                    age: field("Age", easy).flatMap(seconds), retryAfter: field("Retry-After", easy),
                     body: body.bytes))
         }
+    }
+
+    /// What may stand in If-None-Match: printable octets only.
+    private static func entityTag(_ value: [UInt8]) -> String? {
+        guard (1...256).contains(value.count), value.allSatisfy({ (0x21...0x7E).contains($0) }) else { return nil }
+        return String(decoding: value, as: UTF8.self)
+    }
+
+    private static func seconds(_ value: [UInt8]) -> Int? {
+        StrictInteger.parse(value.span, maximum: 1 << 31).map { Int($0) }
     }
 
     private static func setTransfer(_ request: ControlRequest, _ easy: UnsafeMutableRawPointer) -> Bool {

@@ -29,6 +29,8 @@ package enum AttestationReason: String, Error, Sendable, CaseIterable {
     case keyDescriptionMalformed = "key_description_malformed"
     case chainExtended = "chain_extended"
     case attestKeyUnsupported = "attest_key_unsupported"
+    /// The leaf claims StrongBox, and its issuer is a key of the TEE.
+    case levelMismatch = "level_mismatch"
     case nonceMismatch = "nonce_mismatch"
     case keyNotP256 = "key_not_p256"
     case keyImported = "key_imported"
@@ -39,6 +41,7 @@ package enum AttestationReason: String, Error, Sendable, CaseIterable {
     case attestationFormat = "attestation_format"
     case keyIDMismatch = "key_id_mismatch"
     case counterNotZero = "counter_not_zero"
+    case counterReplayed = "counter_replayed"
     case keyReused = "key_reused"
     case testSignature = "test_signature"
     // Proven hardware, not wanted: a token that says `blocked`.
@@ -62,9 +65,10 @@ package enum AttestationReason: String, Error, Sendable, CaseIterable {
         switch self {
         case .malformed, .chainLength, .chainOrder, .badSignature, .signatureAlgorithm, .issuerConstraints,
             .untrustedRoot, .softwareRoot, .softwareAttestation, .notYetValid, .rkpExpired, .certificateExpired,
-            .keyDescriptionMissing, .keyDescriptionMalformed, .chainExtended, .attestKeyUnsupported, .nonceMismatch,
+            .keyDescriptionMissing, .keyDescriptionMalformed, .chainExtended, .attestKeyUnsupported, .levelMismatch,
+            .nonceMismatch,
             .keyNotP256, .keyImported, .keyPurpose, .keyDigest, .keyShared, .rootOfTrustMissing, .attestationFormat,
-            .keyIDMismatch, .counterNotZero, .keyReused, .testSignature:
+            .keyIDMismatch, .counterNotZero, .counterReplayed, .keyReused, .testSignature:
             .rejected
         case .bootloaderUnlocked, .bootSelfSigned, .bootUnverified, .bootFailed, .revoked, .suspended, .wrongPackage,
             .wrongSigner, .appIDUnavailable, .levelNotAccepted, .wrongApp, .wrongEnvironment, .validationCategory,

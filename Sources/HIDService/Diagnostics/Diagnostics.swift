@@ -92,3 +92,11 @@ extension String {
         return "'\(text)\(unicodeScalars.count > 80 ? "..." : "")'"
     }
 }
+
+extension Diagnostics {
+    /// The first error in one line; empty without one.
+    package var first: String {
+        guard let first = sorted.first(where: { $0.severity == .error }) else { return "" }
+        return "\(first.mark.file):\(first.mark.line):\(first.mark.column): \(first.message)"
+    }
+}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HIDGateway
+import HIDTesting
 import Testing
 
 @Suite struct PathVectorTests {

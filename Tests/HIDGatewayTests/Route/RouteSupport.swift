@@ -1,37 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import FoundationEssentials
 import HIDGateway
-import Testing
-
-/// One row of a path vector file.
-struct PathCase: Decodable, Sendable, CustomTestStringConvertible {
-    struct Expectation: Decodable, Sendable {
-        var canonical: String?
-        var action: String
-    }
-    var id: String
-    var target: String
-    var method: String?
-    var expect: Expectation
-    var reason: String?
-    var critical: Bool?
-    var critical_by: String?
-    var fold: String?
-
-    var testDescription: String { id }
-
-    static func load(_ name: String) -> [PathCase] {
-        let folder = #filePath.split(separator: "/").dropLast(2).joined(separator: "/")
-        guard let data = FileManager.default.contents(atPath: "/\(folder)/Vectors/\(name)") else { return [] }
-        return data.split(separator: 10).compactMap { try? JSONDecoder().decode(PathCase.self, from: Data($0)) }
-    }
-}
-
-/// One octet a character.
-func octets(_ text: String) -> [UInt8] {
-    text.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) }
-}
+import HIDTesting
 
 func text(_ octets: [UInt8]) -> String { String(decoding: octets, as: UTF8.self) }
 

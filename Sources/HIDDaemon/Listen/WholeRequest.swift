@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import HIDHTTP
+
+/// A request that was read to its end.
+package struct WholeRequest: Sendable {
+    package var head: RequestHead
+    package var content: [UInt8]
+    /// The peer as the kernel names it.
+    package var peer: PeerAddress
+    /// Position of the listener in the configuration.
+    package var listener: Int
+    /// Monotonic nanoseconds at its first octet.
+    package var start: UInt64
+
+    package init(head: RequestHead, content: [UInt8], peer: PeerAddress, listener: Int, start: UInt64 = 0) {
+        self.head = head
+        self.content = content
+        self.peer = peer
+        self.listener = listener
+        self.start = start
+    }
+}
+
+/// An answer with all its content.
+package struct WholeAnswer: Sendable, Equatable {
+    /// A field line besides Content-Type, Content-Length and Connection.
+    package struct Field: Sendable, Equatable {
+        package var name: StaticString
+        /// Octets of a field value; one that is none is left out.
+        package var value: [UInt8]
+
+        package init(_ name: StaticString, _ value: String) {
+            self.name = name
+            self.value = Array(value.utf8)
+        }
+
+        package static func == (left: Self, right: Self) -> Bool {
+            "\(left.name)" == "\(right.name)" && left.value == right.value
+        }
+    }
+
+    package var status: Int
+    package var contentType: String
+    package var content: [UInt8]
+    package var fields: [Field]
+
+    package init(
+        status: Int = 200, contentType: String = "application/json", content: [UInt8] = [], fields: [Field] = []
+    ) {
+        self.status = status
+        self.contentType = contentType
+        self.content = content
+        self.fields = fields
+    }
+}
+
+/// What answers whole requests: small content in, small content out, now or later.
+package protocol WholeRequestService: AnyObject, Sendable {
+    /// Most octets of content that a request may have.
+    var contentLimit: Int { get }
+    /// Looks at a head before its content is read; an answer ends the exchange. On the loop.
+    func refusal(of request: WholeRequest) -> WholeAnswer?
+    /// Answers a request, in place or later, once. Called on the loop; must not block.
+    func answer(_ request: WholeRequest, reply: @escaping @Sendable (WholeAnswer) -> Void)
+    /// The answer to what is no request, or too large a one. On the loop.
+    func answer(status: Int, explanation: String) -> WholeAnswer
+}
+
+/// One connection of a listener whose requests are answered whole.
+///
+/// Confined to its loop.
+package final class WholeRequestHandler: ServerHandler {
+    private let service: any WholeRequestService
+    private var content: [UInt8] = []
+    private var isAnswered = false
+    /// Counts exchanges, so that a late answer cannot reach a later one.
+    private var generation = 0
+
+    package init(service: any WholeRequestService) {
+        self.service = service
+    }
+
+    package func requestBegan(_ connection: ServerConnection) {
+        generation += 1
+        isAnswered = false
+        content = []
+        if case .length(let length) = connection.request.framing, length > UInt64(service.contentLimit) {
+            return send(tooLarge, connection)
+        }
+        if let refusal = service.refusal(of: request(connection)) { return send(refusal, connection) }
+        if connection.request.expectsContinue { connection.sendInterim(status: 100) }
+    }
+
+    package func requestContent(_ connection: ServerConnection, _ octets: Span<UInt8>) {
+        guard !isAnswered else { return }
+        guard content.count + octets.count <= service.contentLimit else { return send(tooLarge, connection) }
+        for index in octets.indices { content.append(octets[index]) }
+    }
+
+    package func requestEnded(_ connection: ServerConnection) {
+        guard !isAnswered else { return }
+        let slot = ReplySlot(handler: self, connection: connection, generation: generation)
+        service.answer(request(connection)) { slot.deliver($0) }
+    }
+
+    package func requestFailed(_ connection: ServerConnection, _ failure: RequestFailure) {
+        guard !isAnswered else { return connection.abort() }
+        let status =
+            switch failure {
+            case .head(let fault): fault.status
+            case .content(let fault): fault.status
+            case .headTimeout, .contentTimeout: 408
+            }
+        send(service.answer(status: status, explanation: "the request is malformed"), connection)
+    }
+
+    package func responseDrained(_ connection: ServerConnection) {}
+    package func responseEnded(_ connection: ServerConnection) {}
+
+    package func clientLost(_ connection: ServerConnection, _ loss: ClientLoss) {
+        generation += 1
+    }
+
+    private var tooLarge: WholeAnswer {
+        service.answer(status: 413, explanation: "the content is over \(service.contentLimit) octets")
+    }
+
+    private func request(_ connection: ServerConnection) -> WholeRequest {
+        WholeRequest(
+            head: connection.request, content: content, peer: connection.peer, listener: connection.listener,
+            start: connection.requestStart)
+    }
+
+    /// Takes an answer that may be late.
+    fileprivate func deliver(_ answer: WholeAnswer, _ connection: ServerConnection, generation: Int) {
+        guard generation == self.generation, !isAnswered else { return }
+        send(answer, connection)
+    }
+
+    private func send(_ answer: WholeAnswer, _ connection: ServerConnection) {
+        isAnswered = true
+        content = []
+        let isHead = connection.request.isMethod("HEAD")
+        let length = UInt64(answer.content.count)
+        connection.startResponse(status: answer.status, framing: isHead ? .none(announcing: length) : .length(length)) {
+            if length > 0 { _ = HeadWriter.field("Content-Type", checking: Array(answer.contentType.utf8), into: &$0) }
+            HeadWriter.field("X-Content-Type-Options", "nosniff", into: &$0)
+            for field in answer.fields { _ = HeadWriter.field(field.name, checking: field.value, into: &$0) }
+        }
+        if !isHead { connection.writeContent(answer.content.span) }
+        connection.endResponse()
+    }
+}
+
+/// Carries an answer to the loop of its connection.
+private final class ReplySlot: @unchecked Sendable {
+    private let loop: EventLoop
+    /// Touched on the loop only.
+    private weak var handler: WholeRequestHandler?
+    private weak var connection: ServerConnection?
+    private let generation: Int
+
+    init(handler: WholeRequestHandler, connection: ServerConnection, generation: Int) {
+        loop = connection.loop
+        self.handler = handler
+        self.connection = connection
+        self.generation = generation
+    }
+
+    /// Any thread.
+    func deliver(_ answer: WholeAnswer) {
+        loop.enqueue { [self] in
+            guard let handler, let connection else { return }
+            handler.deliver(answer, connection, generation: generation)
+        }
+    }
+}
+
+/// Makes the handlers of a listener.
+package final class WholeRequestHandlerFactory: ServerHandlerFactory {
+    private let service: any WholeRequestService
+
+    package init(service: any WholeRequestService) {
+        self.service = service
+    }
+
+    package func makeHandler(loop: EventLoop, peer: PeerAddress, listener: Int) -> any ServerHandler {
+        WholeRequestHandler(service: service)
+    }
+}
