@@ -25,6 +25,7 @@ import Testing
         "hidctl": [
             "HIDGateway", "HIDIssuer", "HIDClient", "HIDDaemon", "HIDVerifier", "HIDHTTP", "HIDCrypto", "HIDService",
         ],
+        "hidbench": ["HIDIssuer", "HIDHTTP", "HIDCrypto", "HIDService"],
     ]
     static let system: Set<String> = ["Glibc", "Dispatch", "Synchronization", "Foundation", "FoundationEssentials"]
     /// Targets on the data path, and what a backend embeds.
