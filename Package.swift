@@ -68,8 +68,11 @@ let package = Package(
                 "HIDGateway", "HIDIssuer", "HIDClient", "HIDDaemon", "HIDVerifier", "HIDHTTP", "HIDCrypto",
                 "HIDService",
             ]),
+        // Measures the others; not installed.
+        program("hidbench", ["HIDIssuer", "HIDHTTP", "HIDCrypto", "HIDService"]),
         // Tests.
         tests("HidctlTests", ["hidctl", "HIDGateway", "HIDDaemon", "HIDVerifier", "HIDService", "HIDCrypto"]),
+        tests("HidbenchTests", ["hidbench", "HIDCrypto"]),
         tests("HIDDaemonTests", ["HIDDaemon", "HIDHTTP", "HIDService"]),
         tests("HIDIssuerTests", ["HIDIssuer", "HIDVerifier", "HIDHTTP", "HIDStore", "HIDService", "HIDCrypto"]),
         tests("HIDClientTests", ["HIDClient", "HIDVerifier", "HIDHTTP", "HIDCrypto"]),

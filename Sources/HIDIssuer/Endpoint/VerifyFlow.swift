@@ -7,7 +7,8 @@ internal import HIDStore
 
 /// `POST /v1/m/hid/v`: evidence in, token out.
 ///
-/// Limits, then the challenge is used up, then everything else; curve work is done by the workers.
+/// Limits, then the challenge is used up, then everything else. Attestations are judged by the workers, key proofs on
+/// the client's loop.
 struct VerifyFlow: Sendable {
     /// How long a device stays blocked for what its attestation said before it may attest again, in seconds: the owner
     /// may have locked the boot loader, the operator may have added a signer.
@@ -53,13 +54,12 @@ struct VerifyFlow: Sendable {
             guard let consumed, consumed.challenge.isFor(request.client),
                 consumed.challenge.expiry > context.clock.wall()
             else { throw IssuerFailure(.challengeUnknown) }
-            let isTaken = context.workers.submit { verifier in
+            let isTaken =
                 if case .keyProof(let signature) = request.evidence {
-                    proveKey(request.client, consumed, signature, verifier)
+                    context.workers.submit(on: call.loop) { proveKey(request.client, consumed, signature, $0) }
                 } else {
-                    attest(request, app, consumed, verifier)
+                    context.workers.submit { attest(request, app, consumed, $0) }
                 }
-            }
             guard isTaken else {
                 throw IssuerFailure(.unavailable, detail: "too many requests wait for a worker")
             }

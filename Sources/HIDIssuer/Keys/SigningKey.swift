@@ -7,6 +7,8 @@ package struct SigningKey: Sendable {
     /// RFC 7638 thumbprint.
     package let kid: String
     package let key: P256PrivateKey
+    /// The first part of its tokens, with the dot behind it.
+    package let tokenHeader: [UInt8]
     /// Wall clock, seconds since 1970: when it was first published.
     package var published: Int64
     /// From when it signs; nil: it stands by.
@@ -17,6 +19,9 @@ package struct SigningKey: Sendable {
     package init(key: P256PrivateKey, published: Int64, activates: Int64?) {
         kid = String(decoding: key.publicKey.thumbprint, as: UTF8.self)
         self.key = key
+        var header = Base64URL.encode("{\"alg\":\"ES256\",\"typ\":\"hid+jwt\",\"kid\":\"\(kid)\"}".utf8.span)
+        header.append(UInt8(ascii: "."))
+        tokenHeader = header
         self.published = published
         self.activates = activates
     }
