@@ -71,7 +71,9 @@ let package = Package(
         // Tests.
         tests("HidctlTests", ["hidctl", "HIDGateway", "HIDDaemon", "HIDVerifier", "HIDService", "HIDCrypto"]),
         tests("HIDDaemonTests", ["HIDDaemon", "HIDHTTP", "HIDService"]),
-        tests("HIDIssuerTests", ["HIDIssuer", "HIDVerifier", "HIDHTTP", "HIDStore", "HIDService", "HIDCrypto"]),
+        tests(
+            "HIDIssuerTests",
+            ["HIDIssuer", "HIDDaemon", "HIDVerifier", "HIDHTTP", "HIDStore", "HIDService", "HIDCrypto"]),
         tests("HIDClientTests", ["HIDClient", "HIDVerifier", "HIDHTTP", "HIDCrypto"]),
         .target(
             name: "HIDTesting", dependencies: ["HIDCrypto", "COpenSSL", "CLinux"], path: "Tests/HIDTesting",
