@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import HIDDaemon
+import HIDService
 import HIDStore
 import HIDTesting
+import HIDVerifier
 import Testing
 
 @testable import HIDIssuer

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import HIDCrypto
+import HIDService
 import HIDStore
 import HIDTesting
 import HIDVerifier

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import HIDCrypto
+import HIDDaemon
 import HIDHTTP
 import HIDStore
 import HIDTesting

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
+import HIDDaemon
+import HIDStore
 import HIDTesting
+import HIDVerifier
 import Testing
 
 @testable import HIDIssuer

@@ -38,9 +38,11 @@ final class IssuerWorld: Sendable {
         self.store = store
         authority = try P256PrivateKey()
         apple = try Self.sharedApple.get()
-        log = MemoryLog()
-        let log = Log(sink: .memory(log))
-        metrics = IssuerMetrics(registry: MetricsRegistry(shards: 1))
+        let memory = MemoryLog()
+        let log = Log(sink: .memory(memory))
+        self.log = memory
+        let metrics = IssuerMetrics(registry: MetricsRegistry(shards: 1))
+        self.metrics = metrics
         var configuration = try Self.configuration(authority: authority, apple: apple)
         configuration.attestation.revocationList = revocations
         change(&configuration)
