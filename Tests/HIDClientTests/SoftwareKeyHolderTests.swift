@@ -176,7 +176,7 @@ import Testing
     }
 
     @Test func `many holders that start with one file end with one identity`() async throws {
-        let files = (0..<100).map { "\($0).key" }
+        let files = (0..<40).map { "\($0).key" }
         for file in files {
             let holders = try (0..<8).map { _ in try holder(folder + "/" + file) }
             let devices = try await withThrowingTaskGroup(of: String.self) { group in

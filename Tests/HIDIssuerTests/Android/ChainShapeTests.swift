@@ -171,6 +171,26 @@ import Testing
         #expect(reasons(octets.dropLast(), try chain.policy()) == [.badSignature])
     }
 
+    @Test func `a server verifies nothing for a stranger, and the outcome is the same`() throws {
+        var chain = try AndroidTestChain()
+        var policy = try chain.policy()
+        policy.verifiesEveryLink = false
+        #expect(reasons(try chain.signed(), policy).isEmpty)
+        chain.leafSigner = chain.keys.forged
+        chain.batch.signature = [0x30, 0x00]
+        let broken = try chain.signed()
+        let report = verifier.verify(chain: broken, policy: policy, revocation: nil, now: AndroidTestChain.now)
+        #expect(report.reasons == [.badSignature])
+        #expect(report.checks.count { "\($0.name)" == "signatures" } == 1)
+        policy.extraRoots = []
+        let stranger = verifier.verify(chain: broken, policy: policy, revocation: nil, now: AndroidTestChain.now)
+        #expect(stranger.reasons == [.untrustedRoot])
+        #expect(stranger.outcome == .rejected)
+        #expect(stranger.checks.contains { "\($0.name)" == "signatures" && $0.result == .skipped })
+        policy.verifiesEveryLink = true
+        #expect(reasons(broken, policy) == [.untrustedRoot, .badSignature])
+    }
+
     @Test func `the supplied copy of the root does not count`() throws {
         var chain = try AndroidTestChain()
         let policy = try chain.policy()

@@ -67,6 +67,9 @@ import Testing
         Wrong("intermediate without keyCertSign", [.issuerConstraints]) {
             $0.above[0].extensions[1] = CertificateBuilder.keyUsage([0x80], unused: 7)
         },
+        Wrong("batch without keyCertSign", [.issuerConstraints]) {
+            $0.batch.extensions[1] = CertificateBuilder.keyUsage([0x80], unused: 7)
+        },
         Wrong("intermediate with path length 0", [.issuerConstraints]) {
             $0.above[0].extensions[0] = CertificateBuilder.basicConstraints(authority: true, pathLength: 0)
         },
