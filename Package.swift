@@ -74,7 +74,9 @@ let package = Package(
         tests("HidctlTests", ["hidctl", "HIDGateway", "HIDDaemon", "HIDVerifier", "HIDService", "HIDCrypto"]),
         tests("HidbenchTests", ["hidbench", "HIDCrypto"]),
         tests("HIDDaemonTests", ["HIDDaemon", "HIDHTTP", "HIDService"]),
-        tests("HIDIssuerTests", ["HIDIssuer", "HIDVerifier", "HIDHTTP", "HIDStore", "HIDService", "HIDCrypto"]),
+        tests(
+            "HIDIssuerTests",
+            ["HIDIssuer", "HIDDaemon", "HIDVerifier", "HIDHTTP", "HIDStore", "HIDService", "HIDCrypto"]),
         tests("HIDClientTests", ["HIDClient", "HIDVerifier", "HIDHTTP", "HIDCrypto"]),
         .target(
             name: "HIDTesting", dependencies: ["HIDCrypto", "COpenSSL", "CLinux"], path: "Tests/HIDTesting",
