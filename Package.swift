@@ -86,7 +86,9 @@ let package = Package(
             "HIDGatewayTests",
             ["HIDGateway", "HIDDaemon", "HIDHTTP", "HIDVerifier", "HIDStore", "HIDService", "HIDCrypto"],
             exclude: ["Vectors", "Scenarios/InProcess"]),
-        tests("EndToEndTests", ["HIDGateway", "HIDDaemon", "HIDVerifier", "HIDHTTP", "HIDService", "HIDCrypto"]),
+        tests(
+            "EndToEndTests",
+            ["HIDGateway", "HIDClient", "HIDDaemon", "HIDVerifier", "HIDHTTP", "HIDService", "HIDCrypto"]),
         tests("LayeringTests", []),
     ],
     swiftLanguageModes: [.v6]
