@@ -144,6 +144,7 @@ package final class WholeRequestHandler: ServerHandler {
         let isHead = connection.request.isMethod("HEAD")
         let length = UInt64(answer.content.count)
         connection.startResponse(status: answer.status, framing: isHead ? .none(announcing: length) : .length(length)) {
+            HeadWriter.date(connection.loop.wall / 1_000_000_000, into: &$0)
             if length > 0 { _ = HeadWriter.field("Content-Type", checking: Array(answer.contentType.utf8), into: &$0) }
             HeadWriter.field("X-Content-Type-Options", "nosniff", into: &$0)
             for field in answer.fields { _ = HeadWriter.field(field.name, checking: field.value, into: &$0) }
