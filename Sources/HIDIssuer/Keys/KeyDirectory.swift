@@ -10,7 +10,8 @@ internal import HIDService
 package struct KeyDirectory: Sendable {
     package let path: String
     private static let ringName = "ring.json"
-    private static let keyLimit = 16
+    /// A directory with more keys is not read.
+    static let keyLimit = 16
 
     package init(path: String) {
         self.path = path

@@ -102,6 +102,8 @@ package final class SigningKeys: Sendable {
     // MARK: - Rotation
 
     /// Has the key that stands by sign once it has been published for `overlap` seconds, and publishes a new one.
+    ///
+    /// While a rotation is under way another one can only bring it forward: it makes no further key.
     package func rotate(overlap: Int64, now: Int64) throws(KeyDirectoryFault) -> KeyRotation {
         guard isManaged else {
             throw KeyDirectoryFault("the keys are files given from outside: put another one there and send SIGHUP")
@@ -113,7 +115,13 @@ package final class SigningKeys: Sendable {
             guard let next = ring.next(at: now)?.kid,
                 let activates = ring.rotate(overlap: overlap, linger: Self.linger, at: now)
             else { return .failure(KeyDirectoryFault("no key stands by; try again in a second")) }
-            ring.keys.append(made)
+            if !ring.keys.contains(where: { $0.activates == nil }) {
+                guard ring.keys.count < KeyDirectory.keyLimit else {
+                    return .failure(
+                        KeyDirectoryFault("\(ring.keys.count) keys are published; try again when one has retired"))
+                }
+                ring.keys.append(made)
+            }
             do throws(KeyDirectoryFault) { try directory?.save(ring) } catch { return .failure(error) }
             state.ring = ring
             state.setExpiry = 0
