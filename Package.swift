@@ -92,7 +92,7 @@ let package = Package(
             exclude: ["Vectors", "Scenarios/InProcess"]),
         tests(
             "EndToEndTests",
-            ["HIDGateway", "HIDIssuer", "HIDDaemon", "HIDVerifier", "HIDHTTP", "HIDService", "HIDCrypto"]),
+            ["HIDGateway", "HIDIssuer", "HIDClient", "HIDDaemon", "HIDVerifier", "HIDHTTP", "HIDService", "HIDCrypto"]),
         tests("LayeringTests", []),
     ],
     swiftLanguageModes: [.v6]

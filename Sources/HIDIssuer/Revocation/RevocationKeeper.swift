@@ -100,6 +100,7 @@ package final class RevocationKeeper: Sendable {
         let isDue = state.withLock { state in
             guard !state.isStopped, !state.isFetching, now >= state.nextFetch else { return false }
             state.isFetching = true
+            state.nextFetch = .max
             return true
         }
         if isDue { queue.async { self.fetch() } }
@@ -151,7 +152,8 @@ package final class RevocationKeeper: Sendable {
         let next = clock.monotonic() &+ UInt64(delay &+ jitter) &* 1_000_000_000
         state.withLock { state in
             state.isFetching = false
-            state.nextFetch = next
+            // It is earlier when a reload was asked for meanwhile.
+            state.nextFetch = min(state.nextFetch, next)
         }
     }
 
