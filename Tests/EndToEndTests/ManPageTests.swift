@@ -8,11 +8,11 @@ import Testing
     static let groff = URL(fileURLWithPath: "/usr/bin/groff")
 
     /// The long options in a text, by a pattern whose first capture is the name.
-    private func options(_ text: some StringProtocol, _ pattern: Regex<(Substring, Substring)>) -> Set<String> {
+    private func options(_ text: String, _ pattern: Regex<(Substring, Substring)>) -> Set<String> {
         Set(text.matches(of: pattern).map { String($0.output.1) })
     }
 
-    private func described(_ text: some StringProtocol) -> Set<String> {
+    private func described(_ text: String) -> Set<String> {
         options(text, /Fl Fl ([a-z-]+)/)
     }
 

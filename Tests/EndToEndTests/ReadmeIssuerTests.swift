@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
+import HIDDaemon
 import HIDGateway
 import HIDService
 import HIDTesting
@@ -54,7 +55,7 @@ import Testing
 
     @Test func `the table of events lists what the sources log`() throws {
         let events = try sources("HIDIssuer", "HIDDaemon").flatMap { text in
-            text.matches(of: /\b(?:info|warning|error)\(\s*"([a-z_]+(?:\.[a-z_]+)*)"/).map { String($0.output.1) }
+            text.matches(of: /(?:info|warning|error)\(\s*"([a-z_]+(?:\.[a-z_]+)*)"/).map { String($0.output.1) }
                 + text.matches(of: /log\.write\([^"]*?"([a-z_.]+)"/).map { String($0.output.1) }
         }
         let listed = try names("Event", "LogEvents.md")
@@ -90,16 +91,22 @@ import Testing
 
     @Test func `the smallest file of the page is accepted and has the defaults of the page`() throws {
         let blocks = try Pages.blocks("yaml", of: Self.folder + "Configuration.md")
-        let configuration = try #require(try load(try #require(blocks.first)))
+        let smallest = try #require(blocks.first)
+        let loaded = try load(smallest)
+        let configuration = try #require(loaded)
         var defaults: [String: String] = [:]
         for row in try Pages.rows(under: "Key", of: Self.folder + "Configuration.md") {
             defaults[row[0].trimmingCharacters(in: ["`"])] = row[1]
         }
-        #expect(defaults["life"] == ScalarText.text(configuration.tokenLife))
-        #expect(defaults["drain"] == ScalarText.text(configuration.timeouts.drain))
-        #expect(defaults["header"] == ScalarText.text(configuration.timeouts.header))
-        #expect(defaults["keep_alive"] == ScalarText.text(configuration.timeouts.keepAlive))
-        #expect(defaults["max_age"] == ScalarText.text(RevocationListConfiguration().maximumAge))
+        let durations = [
+            "life": configuration.tokenLife, "header": configuration.timeouts.header,
+            "body_idle": configuration.timeouts.bodyIdle, "keep_alive": configuration.timeouts.keepAlive,
+            "write": configuration.timeouts.write, "drain": configuration.timeouts.drain,
+            "max_age": RevocationListConfiguration().maximumAge,
+        ]
+        for (key, duration) in durations {
+            #expect(ScalarText.duration((defaults[key] ?? "").utf8) == duration, "\(key)")
+        }
         #expect(defaults["when_stale"] == RevocationListConfiguration().whenStale.rawValue)
         #expect(defaults["environment"] == AppleAppConfiguration().environment.rawValue)
         #expect(defaults["attest_key"] == "\(configuration.attestation.allowsAttestKey)")
