@@ -40,7 +40,9 @@ package struct SigningKeyRing: Sendable {
     /// A clock that was set back may leave none active; then the one whose turn came first signs on.
     package func current(at now: Int64) -> SigningKey? {
         let usable = keys.filter { $0.activates != nil && ($0.retires ?? .max) > now }
-        return usable.filter { ($0.activates ?? .max) <= now }.max { ($0.activates ?? 0) < ($1.activates ?? 0) }
+        // Of two that became active in one second the one that stays.
+        return usable.filter { ($0.activates ?? .max) <= now }
+            .max { ($0.activates ?? 0, $0.retires ?? .max) < ($1.activates ?? 0, $1.retires ?? .max) }
             ?? usable.min { ($0.activates ?? 0) < ($1.activates ?? 0) }
     }
 

@@ -20,7 +20,7 @@ import Testing
     private static let wrongValues = [
         "null", "7", "-1", "1.5", "true", "[]", "{}", "[\"a\"]", "{\"a\":1}", "\"\"", "\" \"", "\"\\u0000\"",
         "\"\u{e9}\"",
-        "\"\\ud83d\\ude00\"", "\"a b\"", "\"a\\nb\"", "\"a/b\"", "\"" + String(repeating: "a", count: 40_000) + "\"",
+        "\"\\ud83d\\ude00\"", "\"a b\"", "\"a\\nb\"", "\"a/b\"", "\"" + String(repeating: "a", count: 48_000) + "\"",
     ]
 
     @Test(arguments: challengeMembers) func `a challenge request with a faulty member`(member: String) throws {
@@ -92,9 +92,8 @@ import Testing
 
     @Test func `a verify request with a faulty member of its type`() throws {
         let octets = [
-            "\"A\"", "\"AB==\"", "\"AAAA=\"", "\"AA\\nAA\"", "\"+-AA\"", "\"AAA\"" + "", "\"%41\"", "\"A===\"",
-            "\"====\"",
-        ].filter { $0 != "\"AAA\"" }
+            "\"A\"", "\"AB==\"", "\"AAAA=\"", "\"AA\\nAA\"", "\"+-AA\"", "\"%41\"", "\"A===\"", "\"====\"",
+        ]
         for (request, members) in try requests() {
             for member in members where member != "claims" {
                 let isSignature = member == "signature"

@@ -101,7 +101,7 @@ import Testing
     @Test func `a clock that is set back or forward neither stops the issuer nor revives a challenge`() throws {
         #expect(try world.attest(phone).code == "ok")
         let challenge = try world.challenge(phone)
-        for moment in [ManualClock.start - 3600, ManualClock.start + 400_000_000, 0, -1_000_000] as [Int64] {
+        for moment in [ManualClock.start - 3600, ManualClock.start + 400_000_000, 0] as [Int64] {
             world.clock.step(to: moment)
             let token = try world.token(world.prove(phone))
             #expect(token.issuedAt == moment)

@@ -165,7 +165,7 @@ import Testing
 
     // MARK: - iOS
 
-    private func attest(
+    private func attestApple(
         _ phone: Phone, key: TestSigningKey? = nil, _ change: (inout TestAppAttest.Shape) -> Void
     ) throws -> IssuerAnswer {
         let challenge = try world.challenge(phone)
@@ -175,7 +175,7 @@ import Testing
 
     @Test func `an iPhone attests and returns`() throws {
         let phone = try Phone(Phone.ios)
-        let answer = try attest(phone) { _ in }
+        let answer = try attestApple(phone) { _ in }
         let token = try world.token(answer)
         #expect(token.verdict == .human)
         #expect(text(token.platform) == "ios")
@@ -202,19 +202,19 @@ import Testing
     func `every row of the table of outcomes, iOS`(name: String) throws {
         let row = try #require(Self.appleRows.first { $0.name == name })
         let phone = try Phone(Phone.ios)
-        #expect(try outcome(attest(phone, row.change)) == row.outcome)
+        #expect(try outcome(attestApple(phone, row.change)) == row.outcome)
         #expect(try outcome(world.prove(phone)) == (row.outcome == "blocked" ? "blocked" : "key_unknown"))
     }
 
     @Test func `an App Attest key is used once, whoever comes with it, and the refusal looks like any other`() throws {
         let key = try TestSigningKey()
         let phone = try Phone(Phone.ios)
-        #expect(try attest(phone, key: key) { _ in }.code == "ok")
-        let again = try attest(phone, key: key) { _ in }
+        #expect(try attestApple(phone, key: key) { _ in }.code == "ok")
+        let again = try attestApple(phone, key: key) { _ in }
         #expect(again.code == "attestation_rejected")
-        let other = try attest(Phone(Phone.ios, deviceID: "phone-2"), key: key) { _ in }
+        let other = try attestApple(Phone(Phone.ios, deviceID: "phone-2"), key: key) { _ in }
         #expect(other.code == "attestation_rejected")
-        let plain = try attest(phone) { $0.counter = 1 }
+        let plain = try attestApple(phone) { $0.counter = 1 }
         #expect(again.anonymous == plain.anonymous)
         #expect(try world.prove(phone).code == "ok")
         #expect(try world.metric("hisd_attestation_reasons_total{reason=\"key_reused\"}") == 2)
@@ -232,7 +232,7 @@ import Testing
 
     @Test func `the same key attested with a new App Attest key keeps its hid`() throws {
         let phone = try Phone(Phone.ios)
-        let first = try world.hid(attest(phone) { _ in })
-        #expect(try world.hid(attest(phone) { _ in }) == first)
+        let first = try world.hid(attestApple(phone) { _ in })
+        #expect(try world.hid(attestApple(phone) { _ in }) == first)
     }
 }

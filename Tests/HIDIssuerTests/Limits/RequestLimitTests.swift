@@ -106,7 +106,7 @@ import Testing
         #expect((answer.status, answer.field("Retry-After")) == (429, "31"))
         #expect(try world.verify(phone.keyProof(challenge)).status == 200)
         #expect(try world.metric("hisd_rate_limited_total{scope=\"attestation\"}") == 1)
-        #expect(try world.metric("hisd_attestations_total{outcome=\"human\",platform=\"test\"}") == 2)
+        #expect(try world.metric("hisd_attestations_total{platform=\"test\",outcome=\"human\"}") == 2)
         world.clock.advance(30)
         #expect(try world.attest(phone).status == 200)
     }
