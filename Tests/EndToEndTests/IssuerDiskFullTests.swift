@@ -5,12 +5,16 @@ import HIDTesting
 import Testing
 
 /// A disk that takes no more, played by the limit of file sizes.
-@Suite(.timeLimit(.minutes(2))) struct IssuerDiskFullTests {
+@Suite(
+    .timeLimit(.minutes(2)),
+    .enabled(if: FileManager.default.isExecutableFile(atPath: IssuerBench.prlimit), "there is no prlimit")
+)
+struct IssuerDiskFullTests {
     /// Lets no file of the server grow beyond a size; nil takes the limit away.
     private func limit(_ his: IssuerBench, _ octets: Int?) throws {
         let size = octets.map(String.init) ?? "unlimited"
         let outcome = try Pages.run(
-            executable: URL(fileURLWithPath: "/usr/bin/prlimit"), ["--pid", "\(his.pid)", "--fsize=\(size):"])
+            executable: URL(fileURLWithPath: IssuerBench.prlimit), ["--pid", "\(his.pid)", "--fsize=\(size):"])
         try #require(outcome.exit == 0, "\(outcome.output)")
     }
 
