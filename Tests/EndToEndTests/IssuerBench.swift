@@ -24,6 +24,8 @@ final class IssuerBench {
     static let testApp = "  - { app_id: app-1, test: { authority_keys: [authority.pem] } }"
     static let appID = "app-1"
     static let program = DaemonProcess.built("hisd")
+    /// Sets limits of a running process (util-linux).
+    static let prlimit = "/usr/bin/prlimit"
 
     let folder: TestFolder
     let authority: P256PrivateKey

@@ -75,7 +75,7 @@ package final class ChildProcess: Sendable {
         unsafe posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         unsafe posix_spawn_file_actions_adddup2(&actions, output, 1)
         unsafe posix_spawn_file_actions_adddup2(&actions, output, 2)
-        // A program must get along by itself: what this process ignores would be ignored there, too.
+        // A program must get along by itself: what this process ignores, or this thread blocks, would be so there, too.
         var attributes = posix_spawnattr_t()
         unsafe posix_spawnattr_init(&attributes)
         defer { unsafe posix_spawnattr_destroy(&attributes) }
@@ -83,7 +83,10 @@ package final class ChildProcess: Sendable {
         unsafe sigemptyset(&defaults)
         for signal in [SIGPIPE, SIGXFSZ] { unsafe sigaddset(&defaults, signal) }
         unsafe posix_spawnattr_setsigdefault(&attributes, &defaults)
-        unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
+        var mask = sigset_t()
+        unsafe sigemptyset(&mask)
+        unsafe posix_spawnattr_setsigmask(&attributes, &mask)
+        unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK))
         var pid: Int32 = 0
         var argv = unsafe arguments.map { unsafe strdup($0) } + [nil]
         var envp = unsafe environment.map { unsafe strdup($0) } + [nil]

@@ -127,7 +127,12 @@ package final class WholeRequestHandler: ServerHandler {
     }
 
     package func responseDrained(_ connection: ServerConnection) {}
-    package func responseEnded(_ connection: ServerConnection) {}
+
+    /// What comes next is another request, also when it never becomes one.
+    package func responseEnded(_ connection: ServerConnection) {
+        generation += 1
+        isAnswered = false
+    }
 
     package func clientLost(_ connection: ServerConnection, _ loss: ClientLoss) {
         generation += 1
