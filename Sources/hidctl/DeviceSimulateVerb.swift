@@ -21,7 +21,7 @@ enum DeviceSimulateVerb {
         switch options.delivery {
         case .send:
             let run = SimulationRun(options, url, request, certificateAuthorities: arguments.value("ca"))
-            run.perform(hid: parts.hid, isJSON: options.isJSON, &outcome)
+            run.perform(parts, isJSON: options.isJSON, &outcome)
         case .printHeaders, .printCurl:
             guard !options.isJSON else { return outcome.print(request.json(hid: parts.hid).line) }
             if options.delivery == .printCurl {

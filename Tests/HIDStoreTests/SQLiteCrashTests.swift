@@ -101,7 +101,8 @@ import Testing
         defer { try? FileManager.default.removeItem(atPath: folder) }
         await #expect(processExitsWith: .success) { [path = folder + "/registry.db" as String] in
             signal(SIGXFSZ, SIG_IGN)
-            let store = try SQLiteIssuerStore(path: path, bootID: "boot")
+            let limits = IssuerStoreLimits(challenges: 10, devices: 3_000, denials: 10, events: 10)
+            let store = try SQLiteIssuerStore(path: path, limits: limits, bootID: "boot")
             Self.limitFiles(to: 512 << 10)
             let full = Locked(0)
             let kept = Locked(0)
@@ -120,12 +121,33 @@ import Testing
             var found = 0
             for number in 0..<3_000 where try await store.device("hid-\(number)") != nil { found += 1 }
             #expect(found == kept.value)
-            try await store.register(Sample.device(5_000), now: 100)
+            for number in 0..<3_000 {
+                try await store.register(Sample.device(number, at: "device-\(number)"), now: 100)
+            }
+            await #expect(throws: StoreFault.full("all places for device keys are taken")) {
+                try await store.register(Sample.device(5_000), now: 100)
+            }
             store.close()
             let second = try SQLiteIssuerStore(path: path, bootID: "boot")
-            #expect(try await second.device("hid-5000") != nil)
+            #expect(try await second.device("hid-2999") != nil)
             #expect(try await second.check().isEmpty)
             exit(full.value > 0 && found == kept.value ? 0 : 1)
+        }
+    }
+
+    @Test func `relative names that SQLite reads in its own way are plain names`() async throws {
+        let folder = try StoreFixture.makeFolder()
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        await #expect(processExitsWith: .success) { [folder = folder as String] in
+            guard unsafe chdir(folder) == 0 else { exit(2) }
+            for name in [":memory:", "file:x?mode=memory", "plain.db"] {
+                let store = try SQLiteIssuerStore(path: name, bootID: "boot")
+                try await store.register(Sample.device(1), now: 100)
+                store.close()
+                let size = try FileManager.default.attributesOfItem(atPath: folder + "/" + name)[.size] as? Int
+                guard let size, size > 4_096 else { exit(3) }
+            }
+            exit(0)
         }
     }
 

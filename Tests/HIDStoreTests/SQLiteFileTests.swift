@@ -156,6 +156,33 @@ import Testing
         _ = try? await store.check()
     }
 
+    @Test func `numbers at the ends of their range in a file are survived`() async throws {
+        try await Registries.withFolder { path in
+            let store = try Registries.open(path)
+            try await Registries.fill(store)
+            store.close()
+            do {
+                let database = try SQLiteDatabase(path: path, waitMilliseconds: 0)
+                for (from, to) in [(1, Int64.min), (2, .max)] {
+                    for table in ["event", "denial"] {
+                        try database.execute("UPDATE \(table) SET id = \(to) WHERE id = \(from)")
+                    }
+                }
+                try database.execute(
+                    """
+                    UPDATE device SET rowid = \(Int64.max), counter = -1, registered = \(Int64.min), retired = \(Int64.max)
+                    WHERE hid = 'hid-3'; UPDATE challenge SET expiry = \(Int64.min) WHERE id = 'challenge-3';
+                    UPDATE event SET time = \(Int64.min) WHERE id = 3; UPDATE denial SET until = \(Int64.min) WHERE id = 3
+                    """)
+            }
+            let second = try Registries.open(path)
+            await #expect(throws: StoreFault.self) { try await second.device("hid-3") }
+            await useAll(second)
+            #expect(try await second.device("hid-4")?.hid == "hid-4")
+            second.close()
+        }
+    }
+
     @Test func `a check finds a page that was overwritten`() async throws {
         try await Registries.withFolder { path in
             let store = try Registries.open(path)
