@@ -15,6 +15,11 @@ func library(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     .target(name: name, dependencies: dependencies, swiftSettings: strict)
 }
 
+/// Targets that Apple platforms do without: there the system's own libraries do the same work.
+func onLinux(_ names: [String]) -> [Target.Dependency] {
+    names.map { .target(name: $0, condition: .when(platforms: [.linux])) }
+}
+
 func program(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     .executableTarget(name: name, dependencies: dependencies, swiftSettings: strict)
 }
@@ -53,13 +58,7 @@ let package = Package(
         // Layer 3: the gateway, the Human Identification Server, the SDK.
         library("HIDGateway", ["HIDCrypto", "HIDVerifier", "HIDHTTP", "HIDStore", "HIDService", "HIDDaemon"]),
         library("HIDIssuer", ["HIDCrypto", "HIDVerifier", "HIDHTTP", "HIDStore", "HIDService", "HIDDaemon"]),
-        // On Apple platforms it needs the system's own libraries alone.
-        library(
-            "HIDClient",
-            [
-                .target(name: "HIDCrypto", condition: .when(platforms: [.linux])),
-                .target(name: "HIDHTTP", condition: .when(platforms: [.linux])),
-            ]),
+        library("HIDClient", onLinux(["HIDCrypto", "HIDHTTP"])),
         // Layer 4: programs.
         program("hidgated", ["HIDGateway", "HIDDaemon"]),
         program("hisd", ["HIDIssuer", "HIDDaemon"]),
@@ -75,7 +74,9 @@ let package = Package(
         tests("HidctlTests", ["hidctl", "HIDGateway", "HIDDaemon", "HIDVerifier", "HIDService", "HIDCrypto"]),
         tests("HidbenchTests", ["hidbench", "HIDCrypto"]),
         tests("HIDDaemonTests", ["HIDDaemon", "HIDHTTP", "HIDService"]),
-        tests("HIDIssuerTests", ["HIDIssuer", "HIDVerifier", "HIDHTTP", "HIDStore", "HIDService", "HIDCrypto"]),
+        tests(
+            "HIDIssuerTests",
+            ["HIDIssuer", "HIDDaemon", "HIDVerifier", "HIDHTTP", "HIDStore", "HIDService", "HIDCrypto"]),
         tests("HIDClientTests", ["HIDClient", "HIDVerifier", "HIDHTTP", "HIDCrypto"]),
         .target(
             name: "HIDTesting", dependencies: ["HIDCrypto", "COpenSSL", "CLinux"], path: "Tests/HIDTesting",
@@ -89,7 +90,9 @@ let package = Package(
             "HIDGatewayTests",
             ["HIDGateway", "HIDDaemon", "HIDHTTP", "HIDVerifier", "HIDStore", "HIDService", "HIDCrypto"],
             exclude: ["Vectors", "Scenarios/InProcess"]),
-        tests("EndToEndTests", ["HIDGateway", "HIDDaemon", "HIDVerifier", "HIDHTTP", "HIDService", "HIDCrypto"]),
+        tests(
+            "EndToEndTests",
+            ["HIDGateway", "HIDIssuer", "HIDClient", "HIDDaemon", "HIDVerifier", "HIDHTTP", "HIDService", "HIDCrypto"]),
         tests("LayeringTests", []),
     ],
     swiftLanguageModes: [.v6]

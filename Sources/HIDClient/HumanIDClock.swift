@@ -41,6 +41,6 @@ public struct SystemClock: HumanIDClock {
 }
 
 extension Duration {
-    /// Held to 0 ... 1 day, so that no arithmetic on it can overflow.
+    /// Held to between nothing and a day, so that no arithmetic on it can overflow.
     var inBounds: Duration { min(max(self, .zero), .seconds(86_400)) }
 }

@@ -100,8 +100,7 @@ public final class HumanIDSDK: Sendable {
     /// Send it with the token of the last ``getToken()``; the next `getToken` gets a new one. The signature covers
     /// the body alone; prefer ``signRequest(method:authority:target:body:)`` where the route accepts profile v2.
     ///
-    /// - Parameters:
-    ///   - body: The exact octets of the body before any transfer or content coding; an empty one is signed too.
+    /// - Parameter body: The exact octets of the body before any content coding; an empty one is signed too.
     /// - Returns: Standard base64 with padding, of DER.
     /// - Throws: `signRequestBodyFailed` with the reason: `noToken` before the first token, or that of the key.
     public func signRequestBody(_ body: [UInt8]) async throws(HumanIDError) -> String {

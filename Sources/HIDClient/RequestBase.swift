@@ -10,6 +10,7 @@ package enum RequestBase {
     ///   - target: The request-target in origin-form, as sent.
     ///   - token: The text of the token.
     ///   - body: The body octets.
+    /// - Returns: The octets to sign.
     package static func v2(
         method: [UInt8], authority: [UInt8], target: [UInt8], token: [UInt8], body: [UInt8]
     ) -> [UInt8] {

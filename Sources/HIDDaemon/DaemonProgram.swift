@@ -72,7 +72,7 @@ package final class DaemonProgram: Sendable {
     ///
     /// Never returns.
     package static func main<Configuration>(_ kind: DaemonKind<Configuration>, _ arguments: [String]) -> Never {
-        ServiceSignals.ignoreBrokenPipes()
+        ServiceSignals.ignoreFailedWrites()
         let parser = CommandLineParser(
             program: kind.name, summary: kind.summary,
             options: [

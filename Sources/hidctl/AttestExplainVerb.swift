@@ -53,13 +53,6 @@ enum AttestExplainVerb {
         _ file: String, _ arguments: ParsedArguments, now: Int64
     ) throws(VerbError) -> AttestationReport {
         try refuse(["app-id", "environment"], for: "android", arguments)
-        let pem = try ControlFile.contents(file, limit: PEM.maximumSize)
-        let chain: [[UInt8]]
-        do throws(PEMFault) {
-            chain = try PEM.blocks(pem, label: "CERTIFICATE")
-        } catch {
-            throw .failure("\(file.quoted) is no PEM: \(error)")
-        }
         var policy = AndroidAttestationPolicy()
         policy.challenge = try octets(arguments, "challenge-hex").first
         let packages = arguments.allValues("package")
@@ -70,6 +63,13 @@ enum AttestExplainVerb {
         policy.allowAttestKey = arguments.has("allow-attest-key")
         policy.extraRoots = try roots(arguments)
         let list = try revocationList(arguments)
+        let pem = try ControlFile.contents(file, limit: PEM.maximumSize)
+        let chain: [[UInt8]]
+        do throws(PEMFault) {
+            chain = try PEM.blocks(pem, label: "CERTIFICATE")
+        } catch {
+            throw .failure("\(file.quoted) is no PEM: \(error)")
+        }
         return AndroidAttestationVerifier(memoisedLinks: 0).verify(
             chain: chain, policy: policy, revocation: list, now: now)
     }
@@ -80,7 +80,6 @@ enum AttestExplainVerb {
         try refuse(
             ["package", "signer-digest", "verified-boot-key", "revocation-list", "allow-attest-key"], for: "ios",
             arguments)
-        let bytes = try ControlFile.contents(file, limit: 1 << 20)
         var expectations = AppAttestExpectations(now: now)
         expectations.challenge = try octets(arguments, "challenge-hex").first
         expectations.appID = arguments.value("app-id")
@@ -91,6 +90,7 @@ enum AttestExplainVerb {
             expectations.environment = environment
         }
         expectations.extraRoots = try roots(arguments)
+        let bytes = try ControlFile.contents(file, limit: 1 << 20)
         do throws(EvidenceFileFault) {
             return try AppAttestEvidenceFile.parse(bytes).explain(expectations)
         } catch {

@@ -8,7 +8,7 @@ import HIDService
 enum HidctlProcess {
     /// Runs the command line of this process, writes what it said, and gives the exit code.
     static func run() -> Int32 {
-        ServiceSignals.ignoreBrokenPipes()
+        ServiceSignals.ignoreFailedWrites()
         let environment = ControlEnvironment(now: { Int64(time(nil)) }, readInput: { input(limit: $0) })
         let outcome = HidctlProgram.run(arguments: arguments(), environment: environment)
         write(outcome.stderr, to: STDERR_FILENO)

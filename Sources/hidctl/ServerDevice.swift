@@ -58,6 +58,8 @@ struct SignedParts: Sendable {
     var token: [UInt8]?
     var signature: [UInt8]?
     var hid: [UInt8]
+    /// What the token of a server says; nil for one that was made here.
+    var verdict: String?
 
     init(token: [UInt8]?, signature: [UInt8]?, hid: [UInt8]) {
         (self.token, self.signature, self.hid) = (token, signature, hid)
@@ -67,6 +69,7 @@ struct SignedParts: Sendable {
         self.init(
             token: Array(token.value.utf8), signature: signature.map { Array($0.utf8) },
             hid: Array((token.hid ?? "").utf8))
+        verdict = token.verdict ?? "unreadable"
     }
 }
 

@@ -30,8 +30,8 @@ struct SimulationRun {
         self.request = request
     }
 
-    func perform(hid: [UInt8], isJSON: Bool, _ outcome: inout ControlOutcome) {
-        if !isJSON { describe(&outcome) }
+    func perform(_ parts: SignedParts, isJSON: Bool, _ outcome: inout ControlOutcome) {
+        if !isJSON { describe(parts, &outcome) }
         var entries: [ControlJSON] = []
         for number in 0..<options.repeats {
             let expected = number < options.expected.count ? options.expected[number] : options.expected.last
@@ -50,12 +50,13 @@ struct SimulationRun {
                 entries.append(shown.json)
             }
         }
-        if isJSON { outcome.print((["requests": .array(entries), "hid": .text(hid)] as ControlJSON).line) }
+        if isJSON { outcome.print((["requests": .array(entries), "hid": .text(parts.hid)] as ControlJSON).line) }
     }
 
-    private func describe(_ outcome: inout ControlOutcome) {
-        let token = options.sendsToken ? "verdict \(options.verdict.rawValue), life \(options.life) s" : "none"
-        outcome.row("token", token)
+    private func describe(_ parts: SignedParts, _ outcome: inout ControlOutcome) {
+        let made = "verdict \(options.verdict.rawValue), life \(options.life) s"
+        let token = parts.verdict.map { "verdict \(Printable.text($0)), by the server" } ?? made
+        outcome.row("token", options.sendsToken ? token : "none")
         outcome.row("signature", options.sendsSignature ? (options.profile == .v1 ? "v1" : "v2") : "none")
         if options.tampered != .none { outcome.row("spoilt", options.tampered.rawValue) }
         let line = Printable.text(request.method) + " " + Printable.text(request.target ?? [])

@@ -136,3 +136,18 @@ import Testing
         }
     }
 }
+
+@Suite struct StrictJSONManyMembersTests {
+    @Test func `a member twice is found on both sides of the border between the two ways to look`() throws {
+        let limits = StrictJSON.Limits(depth: 4, members: 1000)
+        for count in [2, 63, 64, 65, 66, 200] {
+            let names = (0..<count).map { "\"m\($0)\":{\"a\":\($0)}" }
+            let good = Array("{\(names.joined(separator: ","))}".utf8)
+            #expect(try StrictJSON(good, limits: limits).count(of: StrictJSON(good, limits: limits).root) == count)
+            for twice in [0, count / 2, count - 1] {
+                let bad = Array("{\(names.joined(separator: ",")),\"\\u006d\(twice)\":0}".utf8)
+                #expect(throws: StrictJSONFault.duplicateMember) { try StrictJSON(bad, limits: limits) }
+            }
+        }
+    }
+}

@@ -1,6 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 import HIDDaemon
 import HIDGateway
-// SPDX-License-Identifier: Apache-2.0
 import HIDService
 import HIDTesting
 import Testing

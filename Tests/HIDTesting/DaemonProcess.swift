@@ -6,6 +6,10 @@ import Synchronization
 /// Why a program of the product could not be driven.
 package struct DaemonFault: Error, CustomStringConvertible {
     package let description: String
+
+    package init(description: String) {
+        self.description = description
+    }
 }
 
 /// A folder of a test, gone with its owner.
@@ -71,11 +75,23 @@ package final class ChildProcess: Sendable {
         unsafe posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         unsafe posix_spawn_file_actions_adddup2(&actions, output, 1)
         unsafe posix_spawn_file_actions_adddup2(&actions, output, 2)
+        // A program must get along by itself: what this process ignores, or this thread blocks, would be so there, too.
+        var attributes = posix_spawnattr_t()
+        unsafe posix_spawnattr_init(&attributes)
+        defer { unsafe posix_spawnattr_destroy(&attributes) }
+        var defaults = sigset_t()
+        unsafe sigemptyset(&defaults)
+        for signal in [SIGPIPE, SIGXFSZ] { unsafe sigaddset(&defaults, signal) }
+        unsafe posix_spawnattr_setsigdefault(&attributes, &defaults)
+        var mask = sigset_t()
+        unsafe sigemptyset(&mask)
+        unsafe posix_spawnattr_setsigmask(&attributes, &mask)
+        unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK))
         var pid: Int32 = 0
         var argv = unsafe arguments.map { unsafe strdup($0) } + [nil]
         var envp = unsafe environment.map { unsafe strdup($0) } + [nil]
         defer { unsafe (argv + envp).forEach { unsafe free($0) } }
-        let code = unsafe posix_spawn(&pid, program, &actions, nil, &argv, &envp)
+        let code = unsafe posix_spawn(&pid, program, &actions, &attributes, &argv, &envp)
         guard code == 0 else { throw DaemonFault(description: "cannot start \(program): errno \(code)") }
         return pid
     }
@@ -133,29 +149,34 @@ package final class ChildProcess: Sendable {
     }
 }
 
-/// A running hidgated.
+/// A running daemon of the product.
 package final class DaemonProcess: Sendable {
     package let child: ChildProcess
     /// Where its listeners really are.
     package let listeners: [WireAddress]
     package let admin: WireAddress?
 
-    /// The built program, beside the test bundle.
-    package static var program: String {
+    /// The gateway's program.
+    package static var program: String { built("hidgated") }
+
+    /// A built program, beside the test bundle.
+    package static func built(_ name: String) -> String {
         let this = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
-        return (this as NSString).deletingLastPathComponent + "/hidgated"
+        return (this as NSString).deletingLastPathComponent + "/" + name
     }
 
-    /// Starts hidgated and waits until it is ready.
-    package init(configuration path: String, environment: [String: String] = [:]) throws {
-        let child = try ChildProcess(Self.program, ["--config", path], environment: environment)
+    /// Starts a daemon, hidgated unless told otherwise, and waits until it is ready.
+    package init(
+        _ program: String = DaemonProcess.program, configuration path: String, environment: [String: String] = [:]
+    ) throws {
+        let child = try ChildProcess(program, ["--config", path], environment: environment)
         self.child = child
         let ready = child.firstLine { line -> JSONValue? in
             guard line.hasPrefix("{"), let json = JSONValue(line), json["event"].text == "ready" else { return nil }
             return json
         }
         guard let ready else {
-            throw DaemonFault(description: "hidgated did not get ready: \(child.lines.joined(separator: "\n"))")
+            throw DaemonFault(description: "\(program) did not get ready: \(child.lines.joined(separator: "\n"))")
         }
         listeners = (ready["listeners"].text ?? "").split(separator: " ").compactMap { WireAddress(String($0)) }
         admin = ready["admin"].text.flatMap { $0.isEmpty ? nil : WireAddress($0) }

@@ -28,6 +28,8 @@ import Testing
         "hidbench": ["HIDIssuer", "HIDHTTP", "HIDCrypto", "HIDService"],
     ]
     static let system: Set<String> = ["Glibc", "Dispatch", "Synchronization", "Foundation", "FoundationEssentials"]
+    /// What the SDK imports on Apple platforms, where it has neither OpenSSL nor libcurl.
+    static let apple: Set<String> = ["Darwin", "CryptoKit", "DeviceCheck", "Security"]
     /// Targets on the data path, and what a backend embeds.
     static let withoutFoundation = ["HIDCrypto", "HIDVerifier", "HIDHTTP", "HIDStore", "HIDService"]
 
@@ -45,7 +47,30 @@ import Testing
                 continue
             }
             for module in file.imports where !Self.system.contains(module) {
-                #expect(allowed.contains(module), "\(file) imports \(module)")
+                let isApple = file.target == "HIDClient" && Self.apple.contains(module)
+                #expect(allowed.contains(module) || isApple, "\(file) imports \(module)")
+            }
+        }
+    }
+
+    @Test func `on Apple platforms the SDK imports none of our targets, and elsewhere no Foundation`() {
+        for file in files where file.target == "HIDClient" {
+            var isApple: [Bool?] = []
+            for line in file.lines.map({ $0.trimmingCharacters(in: .whitespaces) }) {
+                switch line {
+                case "#if canImport(CryptoKit)", "#if canImport(DeviceCheck)", "#if canImport(Darwin)":
+                    isApple.append(true)
+                case "#if !canImport(CryptoKit)": isApple.append(false)
+                case "#else": isApple.append(isApple.popLast()?.map { !$0 })
+                case "#endif": _ = isApple.popLast()
+                default: if line.hasPrefix("#if") { isApple.append(nil) }
+                }
+                guard line.hasPrefix("internal import ") else { continue }
+                let module = String(line.dropFirst("internal import ".count))
+                let isOurs = module.hasPrefix("HID") || module == "Glibc"
+                let isTheirs = Self.apple.contains(module) || module.hasPrefix("Foundation")
+                if isOurs { #expect(isApple.last == false, "\(file): \(module)") }
+                if isTheirs { #expect(isApple.last == true, "\(file): \(module)") }
             }
         }
     }
@@ -81,6 +106,7 @@ import Testing
         let text = try String(
             contentsOf: SourceTree.root.appendingPathComponent("Package.swift"), encoding: .utf8)
         #expect(!text.contains(".package("))
-        for target in Self.mayImport.keys { #expect(text.contains("(\"\(target)\""), "\(target)") }
+        let compact = text.filter { !$0.isWhitespace }
+        for target in Self.mayImport.keys { #expect(compact.contains("(\"\(target)\""), "\(target)") }
     }
 }

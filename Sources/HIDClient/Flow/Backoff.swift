@@ -28,10 +28,7 @@ struct Backoff: Sendable {
         return window.until - now
     }
 
-    /// Notes a failure.
-    ///
-    /// - Parameters:
-    ///   - jitter: A random number in 0 ..< 1.
+    /// Notes a failure at a moment; `jitter` is a random number in 0 ..< 1.
     mutating func fail(_ failure: HumanIDFailure, at now: Duration, jitter: Double) {
         let share = min(max(jitter, 0), 1)
         failures = min(failures + 1, 17)

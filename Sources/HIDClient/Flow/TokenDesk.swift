@@ -55,11 +55,7 @@ final class TokenDesk: Sendable {
     private let jitter: @Sendable () -> Double
     private let exchange: @Sendable () async -> Result<HumanIDToken, HumanIDFailure>
 
-    /// Makes a desk.
-    ///
-    /// - Parameters:
-    ///   - jitter: Gives random numbers in 0 ..< 1.
-    ///   - exchange: Gets a token from the server.
+    /// Makes a desk; `jitter` gives random numbers in 0 ..< 1, `exchange` gets a token from the server.
     init(
         config: HumanIDConfig, clock: any HumanIDClock, jitter: @escaping @Sendable () -> Double,
         exchange: @escaping @Sendable () async -> Result<HumanIDToken, HumanIDFailure>
@@ -205,10 +201,13 @@ final class TokenDesk: Sendable {
     private func take(_ token: HumanIDToken, for wishes: [Wish], in state: inout State) -> [Outcome] {
         let isShared = wishes.contains(.shared)
         let owner = isShared ? nil : wishes.firstIndex(of: .own)
-        state.latest = token
+        // What goes to one alone is never kept, and an older token that is still good for the others stays.
+        if owner == nil {
+            state.latest = token
+            state.isLatestHandedOut = isShared
+            state.isLatestSpent = false
+        }
         if isShared { state.shared = token }
-        state.isLatestHandedOut = isShared
-        state.isLatestSpent = owner != nil
         return wishes.enumerated().map { index, wish in
             wish == .own && index != owner ? .again : .token(token)
         }

@@ -145,8 +145,17 @@ struct TokenExchange: Sendable {
 
     private func key(for plan: Plan) async throws(Fault) -> (publicKey: [UInt8], isNew: Bool) {
         try await keyed { () async throws(HumanIDKeyError) in
-            if plan != .attestationOfNewKey, let publicKey = try await keys.loadKey() { return (publicKey, false) }
+            if plan != .attestationOfNewKey, let publicKey = try await usableKey() { return (publicKey, false) }
             return (try await keys.makeKey(), true)
+        }
+    }
+
+    /// The current key; nil when there is none, or one that is gone for good.
+    private func usableKey() async throws(HumanIDKeyError) -> [UInt8]? {
+        do {
+            return try await keys.loadKey()
+        } catch .invalidated {
+            return nil
         }
     }
 

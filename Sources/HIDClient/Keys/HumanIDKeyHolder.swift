@@ -73,7 +73,8 @@ public protocol HumanIDKeyHolder: Sendable {
 
     /// The public half of the current key as DER SubjectPublicKeyInfo; nil when there is no key.
     ///
-    /// - Throws: `corrupt` or `unavailable` when that cannot be told; never nil instead.
+    /// - Throws: `corrupt` or `unavailable` when that cannot be told, never nil instead; `invalidated` for a key that
+    ///   is gone for good.
     func loadKey() async throws(HumanIDKeyError) -> [UInt8]?
 
     /// Makes a P-256 key, which replaces the current one.
@@ -103,6 +104,7 @@ public protocol HumanIDKeyHolder: Sendable {
     /// - Parameters:
     ///   - challenge: What to answer.
     ///   - publicKey: The key that is meant, as `loadKey` or `makeKey` gave it.
+    /// - Returns: Evidence of this holder's platform.
     /// - Throws: `unsupported`, `unavailable`, `invalidated`, `attestationFailed`.
     func attest(
         _ challenge: HumanIDChallenge, for publicKey: [UInt8]

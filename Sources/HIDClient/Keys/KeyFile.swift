@@ -12,8 +12,8 @@
 
         /// Reads the file; nil when there is none.
         ///
-        /// - Parameters:
-        ///   - isSecret: Whether a file that its group or others may touch is refused.
+        /// - Parameter isSecret: Whether a file that its group or others may touch is refused.
+        /// - Returns: Its octets.
         /// - Throws: `unavailable` when it cannot be read, `corrupt` for what cannot be a key file.
         func read(isSecret: Bool) throws(HumanIDKeyError) -> [UInt8]? {
             let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
@@ -46,6 +46,7 @@
         /// Writes the file with the mode 0600 and waits until it is on the disk.
         ///
         /// - Parameters:
+        ///   - bytes: All of them.
         ///   - replacing: Whether a file that is there is replaced.
         /// - Returns: Whether it was written; `false` when there was one that was not to be replaced.
         /// - Throws: `unavailable`; the file is as before then.

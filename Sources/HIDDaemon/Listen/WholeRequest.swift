@@ -127,7 +127,12 @@ package final class WholeRequestHandler: ServerHandler {
     }
 
     package func responseDrained(_ connection: ServerConnection) {}
-    package func responseEnded(_ connection: ServerConnection) {}
+
+    /// What comes next is another request, also when it never becomes one.
+    package func responseEnded(_ connection: ServerConnection) {
+        generation += 1
+        isAnswered = false
+    }
 
     package func clientLost(_ connection: ServerConnection, _ loss: ClientLoss) {
         generation += 1
@@ -155,6 +160,7 @@ package final class WholeRequestHandler: ServerHandler {
         let isHead = connection.request.isMethod("HEAD")
         let length = UInt64(answer.content.count)
         connection.startResponse(status: answer.status, framing: isHead ? .none(announcing: length) : .length(length)) {
+            HeadWriter.date(connection.loop.wall / 1_000_000_000, into: &$0)
             if length > 0 { _ = HeadWriter.field("Content-Type", checking: answer.contentType.utf8.span, into: &$0) }
             HeadWriter.field("X-Content-Type-Options", "nosniff", into: &$0)
             for field in answer.fields { _ = HeadWriter.field(field.name, checking: field.value, into: &$0) }

@@ -32,6 +32,13 @@ package enum HeadWriter {
 
     // MARK: - Fields
 
+    /// Appends Date, which an origin server with a clock must send (RFC 9110 section 6.6.1).
+    package static func date(_ seconds: Int64, into out: inout [UInt8]) {
+        out += "Date: ".utf8
+        HTTPDate.append(seconds, to: &out)
+        out += [0x0D, 0x0A]
+    }
+
     /// Appends a field with a literal value.
     package static func field(_ name: StaticString, _ value: StaticString, into out: inout [UInt8]) {
         out.append(literal: name)

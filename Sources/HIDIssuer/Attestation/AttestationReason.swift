@@ -66,8 +66,8 @@ package enum AttestationReason: String, Error, Sendable, CaseIterable {
         case .malformed, .chainLength, .chainOrder, .badSignature, .signatureAlgorithm, .issuerConstraints,
             .untrustedRoot, .softwareRoot, .softwareAttestation, .notYetValid, .rkpExpired, .certificateExpired,
             .keyDescriptionMissing, .keyDescriptionMalformed, .chainExtended, .attestKeyUnsupported, .levelMismatch,
-            .nonceMismatch,
-            .keyNotP256, .keyImported, .keyPurpose, .keyDigest, .keyShared, .rootOfTrustMissing, .attestationFormat,
+            .nonceMismatch, .keyNotP256, .keyImported, .keyPurpose, .keyDigest, .keyShared, .rootOfTrustMissing,
+            .attestationFormat,
             .keyIDMismatch, .counterNotZero, .counterReplayed, .keyReused, .testSignature:
             .rejected
         case .bootloaderUnlocked, .bootSelfSigned, .bootUnverified, .bootFailed, .revoked, .suspended, .wrongPackage,

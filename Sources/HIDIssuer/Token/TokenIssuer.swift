@@ -7,7 +7,7 @@ internal import HIDService
 package struct TokenClaims: Sendable, Equatable {
     package var appID: String
     package var hid: String
-    /// nil: `human`; else the verdict is `blocked`. The reason itself is not told.
+    /// Whether the verdict is `blocked` instead of `human`; the reason is not told.
     package var isBlocked: Bool
     package var platform: String
     package var level: String

@@ -30,14 +30,14 @@ package final class ServiceSignals: @unchecked Sendable {
     /// Only made and cancelled; Dispatch does not mark its sources as Sendable.
     private let sources: [any DispatchSourceSignal]
 
-    /// Takes over the given signals, all of them by the time it returns, and makes writes to closed peers fail instead of killing the process.
+    /// Takes over the given signals, all of them by the time it returns, and makes writes that cannot be done fail instead of killing the process.
     ///
     /// The handler is called on `queue`. A closure written in main.swift belongs to the main actor and traps there.
     package init(
         _ signals: [ServiceSignal] = ServiceSignal.allCases, queue: DispatchQueue,
         handler: @escaping @Sendable (ServiceSignal) -> Void
     ) {
-        Self.ignoreBrokenPipes()
+        Self.ignoreFailedWrites()
         let watch = DispatchQueue(label: "hid.signals")
         let registered = DispatchSemaphore(value: 0)
         sources = signals.map { signal in
@@ -57,8 +57,10 @@ package final class ServiceSignals: @unchecked Sendable {
         for source in sources { source.cancel() }
     }
 
-    /// SIGPIPE has no use in a program that checks its writes.
-    package static func ignoreBrokenPipes() {
+    /// SIGPIPE and SIGXFSZ have no use in a program that checks its writes: a closed peer and a file at the limit of its
+    /// size (setrlimit(2), RLIMIT_FSIZE) are then an error of the call and not the end of the process.
+    package static func ignoreFailedWrites() {
         _ = Glibc.signal(SIGPIPE, SIG_IGN)
+        _ = Glibc.signal(SIGXFSZ, SIG_IGN)
     }
 }

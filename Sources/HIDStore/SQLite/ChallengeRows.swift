@@ -24,7 +24,7 @@ struct ChallengeRows {
         delete = try database.prepare("DELETE FROM challenge WHERE id = ?")
         deleteExpired = try database.prepare(
             "DELETE FROM challenge WHERE id IN (SELECT id FROM challenge WHERE expiry <= ? ORDER BY expiry LIMIT ?)")
-        count = Int(try database.number("SELECT count(*) FROM challenge"))
+        count = try database.count("SELECT count(*) FROM challenge")
     }
 
     mutating func add(_ challenge: Challenge, now: Int64) throws(SQLiteFault) -> StoreFault? {

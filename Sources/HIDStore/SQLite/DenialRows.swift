@@ -27,7 +27,7 @@ struct DenialRows {
             "UPDATE denial SET lifted = ?, lift_reason = ? WHERE hid = ? AND \(inForce)")
         deleteOldest = try database.prepare(
             "DELETE FROM denial WHERE id = (SELECT id FROM denial WHERE NOT (\(inForce)) ORDER BY id LIMIT 1)")
-        count = Int(try database.number("SELECT count(*) FROM denial"))
+        count = try database.count("SELECT count(*) FROM denial")
     }
 
     func inForce(_ hid: String, now: Int64) throws(SQLiteFault) -> Denial? {

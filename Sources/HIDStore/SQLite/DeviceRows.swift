@@ -56,7 +56,7 @@ struct DeviceRows {
             AND hid = (SELECT hid FROM attested_key WHERE key_id = ?2)
             """)
         // Rows are never removed, so the highest number is how many there are, without reading them all.
-        count = Int(try database.number("SELECT coalesce(max(rowid), 0) FROM device"))
+        count = try database.count("SELECT coalesce(max(rowid), 0) FROM device")
     }
 
     // MARK: - Reading

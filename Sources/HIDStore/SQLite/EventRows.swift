@@ -27,7 +27,7 @@ struct EventRows {
         let oldest = "(SELECT id FROM event ORDER BY id LIMIT ?)"
         deleteOldest = try database.prepare("DELETE FROM event WHERE id IN \(oldest)")
         deleteAged = try database.prepare("DELETE FROM event WHERE id IN \(oldest) AND time < ?")
-        count = Int(try database.number("SELECT coalesce(max(id) - min(id) + 1, 0) FROM event"))
+        count = try database.count("SELECT coalesce(max(id) - min(id) + 1, 0) FROM event")
     }
 
     mutating func add(_ event: RegistryEvent) throws(SQLiteFault) {

@@ -39,13 +39,18 @@ final class GroupCommit: @unchecked Sendable {
     private static let gatherTime: UInt32 = 1_000
     private let queue = DispatchQueue(label: "hid.registry")
     private let pending = Mutex(Pending())
+    /// For messages.
+    private let path: String
     private let maximumPending: Int
+    private let durableCommits = Atomic<Int>(0)
+    private let otherCommits = Atomic<Int>(0)
     private var registry: Registry?
     /// When the last transaction began; monotonic nanoseconds.
     private var lastBegin: UInt64 = 0
 
-    init(adopting registry: sending Registry, maximumPending: Int) {
+    init(adopting registry: sending Registry, at path: String, maximumPending: Int) {
         self.registry = registry
+        self.path = path
         self.maximumPending = maximumPending
         queue.setSpecific(key: Self.key, value: ObjectIdentifier(self))
     }
@@ -90,6 +95,11 @@ final class GroupCommit: @unchecked Sendable {
         }
     }
 
+    /// Transactions that were committed so far.
+    var counts: (durable: Int, other: Int) {
+        (durableCommits.load(ordering: .relaxed), otherCommits.load(ordering: .relaxed))
+    }
+
     private func drain() {
         dispatchPrecondition(condition: .onQueue(queue))
         while true {
@@ -118,24 +128,26 @@ final class GroupCommit: @unchecked Sendable {
             for job in jobs { job.fail(.closed) }
             return
         }
+        let isDurable = jobs.contains { $0.isDurable }
         var answers: [@Sendable () -> Void] = []
         answers.reserveCapacity(jobs.count)
         do {
-            try registry.begin(durable: jobs.contains { $0.isDurable })
+            try registry.begin(durable: isDurable)
             for job in jobs { answers.append(try job.run(registry)) }
         } catch {
             // One of them is at fault, and its transaction is lost for all: each for itself then.
             registry.rollBack()
-            if jobs.count == 1 { jobs[0].fail(error.storeFault) } else { for job in jobs { finish([job]) } }
+            if jobs.count == 1 { jobs[0].fail(error.storeFault(path)) } else { for job in jobs { finish([job]) } }
             return
         }
         do {
             try registry.commitTransaction()
         } catch {
             registry.rollBack()
-            for job in jobs { job.fail(error.storeFault) }
+            for job in jobs { job.fail(error.storeFault(path)) }
             return
         }
+        if isDurable { durableCommits.add(1, ordering: .relaxed) } else { otherCommits.add(1, ordering: .relaxed) }
         for answer in answers { answer() }
     }
 }

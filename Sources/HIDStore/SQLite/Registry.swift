@@ -12,7 +12,7 @@ final class Registry {
         var events: EventRows
     }
 
-    private let database: SQLiteDatabase
+    let database: SQLiteDatabase
     private let begin: SQLiteStatement
     private let commit: SQLiteStatement
     private let insertProbe: SQLiteStatement
@@ -47,11 +47,9 @@ final class Registry {
                 denials: try DenialRows(database, limits: limits), events: try EventRows(database, limits: limits))
             committed = tables
         } catch let fault as SQLiteFault {
-            throw fault.isBusy ? .unavailable("\(path): another program has the registry open") : fault.storeFault
-        } catch let fault as StoreFault {
-            throw fault
+            throw fault.isBusy ? .unavailable("\(path): another program has the registry open") : fault.storeFault(path)
         } catch {
-            throw .unavailable("\(error)")
+            throw .unavailable("\(path): \(error)")
         }
     }
 

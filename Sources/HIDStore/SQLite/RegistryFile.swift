@@ -26,6 +26,10 @@ enum RegistryFile {
         var status = stat()
         guard unsafe stat(path, &status) == 0 else { throw fault(path, "open", errno) }
         guard status.st_mode & S_IFMT == S_IFREG else { throw .unavailable("\(path): the registry is no plain file") }
+        // SQLite would take a file that is shorter than any page for an empty one, and write it anew.
+        guard status.st_size == 0 || status.st_size >= 512 else {
+            throw .unavailable("\(path): the registry is damaged")
+        }
         guard status.st_mode & 0o077 != 0 else { return }
         guard unsafe chmod(path, 0o600) == 0 else { throw fault(path, "chmod", errno) }
     }

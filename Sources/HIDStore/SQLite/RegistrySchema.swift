@@ -13,31 +13,23 @@ enum RegistrySchema {
 
     /// Brings a database to `version`; all steps or none.
     ///
-    /// Throws `StoreFault.unavailable` for a file of another program or of a newer version, which stays as it is.
-    static func migrate(_ database: SQLiteDatabase) throws(StoreFault) {
-        do {
-            let found = try database.number("PRAGMA user_version")
-            let isOurs = try database.number("PRAGMA application_id") == applicationID
-            let isEmpty = try database.number("SELECT count(*) FROM sqlite_schema") == 0
-            guard isOurs || isEmpty && found == 0 else {
-                throw StoreFault.unavailable("the file is a database of another program")
-            }
-            guard found <= version, found >= 0 else {
-                throw StoreFault.unavailable(
-                    "the registry has schema version \(found), this program knows up to \(version): "
-                        + "start the newer program or restore an older registry")
-            }
-            guard found < version else { return }
-            var script = "BEGIN IMMEDIATE; PRAGMA application_id = \(applicationID);"
-            for step in steps[Int(found)...] { script += step }
-            try database.execute(script + "PRAGMA user_version = \(version); COMMIT")
-        } catch let fault as SQLiteFault {
-            throw fault.storeFault
-        } catch let fault as StoreFault {
-            throw fault
-        } catch {
-            throw .unavailable("\(error)")
+    /// Throws `StoreFault` for a file of another program or of a newer version, which stays as it is, and `SQLiteFault`.
+    static func migrate(_ database: SQLiteDatabase) throws {
+        let found = try database.number("PRAGMA user_version")
+        let isOurs = try database.number("PRAGMA application_id") == applicationID
+        let isEmpty = try database.number("SELECT count(*) FROM sqlite_schema") == 0
+        guard isOurs || isEmpty && found == 0 else {
+            throw StoreFault.unavailable("the file is a database of another program")
         }
+        guard found <= version, found >= 0 else {
+            throw StoreFault.unavailable(
+                "the registry has schema version \(found), this program knows up to \(version): "
+                    + "start the newer program or restore an older registry")
+        }
+        guard found < version else { return }
+        var script = "BEGIN IMMEDIATE; PRAGMA application_id = \(applicationID);"
+        for step in steps[Int(found)...] { script += step }
+        try database.execute(script + "PRAGMA user_version = \(version); COMMIT")
     }
 
     /// Version 1.

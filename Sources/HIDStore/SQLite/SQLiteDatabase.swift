@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CSQLite
+internal import Glibc
 
 /// A connection to a database file.
 ///
@@ -46,6 +47,7 @@ internal import CSQLite
 
     /// Runs statements that have no parameters and whose rows do not matter.
     func execute(_ script: String) throws(SQLiteFault) {
+        errno = 0
         guard unsafe sqlite3_exec(handle, script, nil, nil, nil) == SQLITE_OK else {
             throw fault(doing: String(script.prefix(40)))
         }
@@ -64,15 +66,21 @@ internal import CSQLite
         try prepare(text).first { row throws(SQLiteFault) in row.integer(0) } ?? 0
     }
 
+    /// The same as a count, held to what can be reckoned with, whatever a damaged file says.
+    func count(_ text: String) throws(SQLiteFault) -> Int {
+        Int(min(max(try number(text), 0), 1 << 40))
+    }
+
     /// The last fault of this connection, with SQLite's words.
     func fault(doing action: String) -> SQLiteFault {
         unsafe Self.fault(of: handle, doing: action)
     }
 
     private static func fault(of handle: OpaquePointer, doing action: String) -> SQLiteFault {
+        let code = errno
         let words = unsafe sqlite3_errmsg(handle).map { unsafe String(cString: $0) } ?? "no details"
+        // SQLite keeps the system's code itself, but not that of a failed commit.
         return SQLiteFault(
-            code: unsafe sqlite3_extended_errcode(handle), systemCode: unsafe sqlite3_system_errno(handle),
-            words: "\(action): \(words)")
+            code: unsafe sqlite3_extended_errcode(handle), systemCode: code, words: "\(action): \(words)")
     }
 }

@@ -7,7 +7,7 @@ internal import Glibc
 struct SQLiteFault: Error, Sendable, Equatable, CustomStringConvertible {
     /// SQLite's extended result code.
     var code: Int32
-    /// The `errno` behind it, 0 when there is none.
+    /// The `errno` at that time; tells something of faults of input and output only.
     var systemCode: Int32 = 0
     var words: String
 
@@ -26,8 +26,8 @@ struct SQLiteFault: Error, Sendable, Equatable, CustomStringConvertible {
     var isBusy: Bool { code & 0xFF == SQLITE_BUSY }
 
     /// What the store tells of it.
-    var storeFault: StoreFault {
-        isFull ? .full("the registry has no room: \(self)") : .unavailable("the registry failed: \(self)")
+    func storeFault(_ path: String) -> StoreFault {
+        isFull ? .full("\(path): no room for the registry: \(self)") : .unavailable("\(path): \(self)")
     }
 
     /// A row holds what this program never wrote.

@@ -36,10 +36,13 @@ package final class SQLiteIssuerStore: IssuerStore {
         maximumPending: Int = SQLiteIssuerStore.maximumPending
     ) throws(StoreFault) {
         let registry = try Registry(path: path, limits: limits, bootID: bootID, waitMilliseconds: waitMilliseconds)
-        commits = GroupCommit(adopting: registry, maximumPending: maximumPending)
+        commits = GroupCommit(adopting: registry, at: path, maximumPending: maximumPending)
     }
 
     package var lostEvents: Int { lost.load(ordering: .relaxed) }
+
+    /// Transactions that were committed since it was opened: those that waited for the disk, and the others.
+    package var commitCounts: (durable: Int, other: Int) { commits.counts }
 
     package func issue(
         _ challenge: Challenge, now: Int64, answer: @escaping @Sendable (Result<Bool, StoreFault>) -> Void

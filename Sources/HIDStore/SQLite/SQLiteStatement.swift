@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CSQLite
+internal import Glibc
 
 /// A value for a parameter of a statement.
 enum SQLiteValue {
@@ -86,6 +87,7 @@ enum SQLiteValue {
 
     /// Goes to the next row; false at the end.
     private func step() throws(SQLiteFault) -> Bool {
+        errno = 0
         switch unsafe sqlite3_step(handle) {
         case SQLITE_ROW: return true
         case SQLITE_DONE: return false

@@ -19,6 +19,10 @@ package struct AndroidAttestationPolicy: Sendable {
     package var sdkKeysOnly = false
     /// Roots besides Google's; a report says when one of them was used.
     package var extraRoots: [Certificate] = []
+    /// Whether signatures are verified where that changes no outcome: without an anchor, and below a wrong one.
+    ///
+    /// A report for people wants all reasons; a server need not do work for strangers (1 ms a link of P-384).
+    package var verifiesEveryLink = true
     /// Whether Google's roots count.
     package var usesBuiltinRoots = true
 

@@ -11,7 +11,11 @@ package final class AndroidAttestationVerifier: Sendable {
     /// Octets of one chain.
     package static let maximumSize = 24 << 10
 
-    private let links: LinkCache
+    /// SubjectPublicKeyInfo of Google's roots, to be compared with what Google publishes.
+    package static var builtinKeys: [[UInt8]] { AndroidAnchor.google.map(\.subjectPublicKeyInfo) }
+
+    /// Links that verified once.
+    package let links: LinkCache
 
     /// Makes a verifier that remembers links of intermediates, which most phones share.
     ///

@@ -36,7 +36,9 @@ extension AndroidJudgement {
     // MARK: - Links
 
     private mutating func judgeLinks(_ chain: inout AndroidChain) {
-        guard var parent = chain.top else { return report.skip("signatures", "nothing to verify with") }
+        guard var parent = chain.top, chain.isAnchored || policy.verifiesEveryLink else {
+            return report.skip("signatures", "nothing that is trusted to verify with")
+        }
         var isTrusted = chain.isAnchored
         var isGood = true
         // From the anchor down, so that only what a trusted key signed is remembered.
@@ -46,6 +48,7 @@ extension AndroidJudgement {
             if let fault {
                 report.fail("signatures", fault, "certificate \(index)")
                 (isTrusted, isGood) = (false, false)
+                guard policy.verifiesEveryLink else { break }
             }
             parent = (child.subject.der, child.subjectPublicKeyInfo, nil)
         }
@@ -125,7 +128,7 @@ extension AndroidJudgement {
         // Batch certificates of Sony say CA:FALSE.
         let isBatch = index == 1 && !chain.isRemotelyProvisioned && certificate.extension(KeyDescription.oid) == nil
         guard constraints.isAuthority else { return isBatch ? nil : "not a certificate authority" }
-        guard isBatch || certificate.keyUsage?.keyCertSign != false else { return "keyUsage without keyCertSign" }
+        guard certificate.keyUsage?.keyCertSign != false else { return "keyUsage without keyCertSign" }
         let below = index - (chain.hasAttestKey ? 2 : 1)
         guard let limit = constraints.pathLength, limit < below else { return nil }
         return "path length \(limit)"
@@ -137,6 +140,10 @@ extension AndroidJudgement {
     private mutating func judgeDates(_ chain: AndroidChain) {
         let isRemote = chain.isRemotelyProvisioned
         facts.append(.init("provisioning", isRemote ? "rkp" : "factory"))
+        let info = chain.batch?.extension(AndroidChain.provisioningInfoOID)
+        if let number = info.flatMap({ ProvisioningInfo($0.value) })?.certificatesIssued {
+            facts.append(.init("certificates_issued", "\(number)"))
+        }
         var isGood = true
         for index in chain.path.indices.dropFirst() where !(chain.hasAttestKey && index == 1) {
             let certificate = chain.path[index]

@@ -137,8 +137,13 @@ extension AndroidJudgement {
         let kind = "algorithm \(Self.text(list.algorithm)), size \(Self.text(list.keySize))"
         judge("key_algorithm", isCurveKey, .keyNotP256, kind)
         let digests = list.digests ?? []
-        let mayDigest = policy.sdkKeysOnly ? digests == [4] : digests.contains(4) || digests.contains(0)
-        judge("key_digest", mayDigest, .keyDigest, "digests \(digests)")
+        if policy.sdkKeysOnly {
+            // A key for NONE signs any hash that its application is given, certificates among them.
+            judge("key_digest", digests == [4], .keyDigest, "digests \(digests)")
+        } else {
+            // Keys of other applications are made for any digest: NONE, and SHA-512 alone, are common.
+            report.skip("key_digest", "keys of the client SDK are not demanded; digests \(digests)")
+        }
         let isShared = list.allApplications || description.softwareEnforced.allApplications
         judge("key_owner", !isShared, .keyShared, isShared ? "all applications" : "one application")
     }

@@ -22,7 +22,9 @@ package struct TestClaims: Sendable, Equatable {
         case failed
     }
 
-    /// Reads the object; nil when it is none, or a known member has another type. Unknown members are signed, too.
+    /// Reads the object; nil when it is none, or a known member has another type.
+    ///
+    /// Unknown members are signed, too.
     init?(_ document: StrictJSON, _ node: StrictJSON.Node) {
         guard document.kind(node) == .object else { return nil }
         canonical = []
