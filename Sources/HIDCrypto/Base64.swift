@@ -134,19 +134,26 @@ private enum Base64Core {
     }
 
     static func encode(_ bytes: Span<UInt8>, letters: [UInt8], padded: Bool, appendingTo output: inout [UInt8]) {
-        output.reserveCapacity(output.count + (bytes.count + 2) / 3 * 4)
-        var buffer: UInt32 = 0
-        var bits = 0
-        for index in bytes.indices {
-            buffer = buffer << 8 | UInt32(bytes[index])
-            bits += 8
-            while bits >= 6 {
-                bits -= 6
-                output.append(letters[Int(buffer >> UInt32(bits)) & 0x3F])
-            }
+        let (whole, tail) = (bytes.count - bytes.count % 3, bytes.count % 3)
+        let tailSize = tail == 0 ? 0 : padded ? 4 : tail + 1
+        var position = output.count
+        output.append(contentsOf: repeatElement(UInt8(ascii: "="), count: whole / 3 * 4 + tailSize))
+        let table = letters.span
+        var view = output.mutableSpan
+        var index = 0
+        while index < whole {
+            let word = UInt32(bytes[index]) << 16 | UInt32(bytes[index + 1]) << 8 | UInt32(bytes[index + 2])
+            view[position] = table[Int(word >> 18)]
+            view[position + 1] = table[Int(word >> 12) & 0x3F]
+            view[position + 2] = table[Int(word >> 6) & 0x3F]
+            view[position + 3] = table[Int(word) & 0x3F]
+            index += 3
+            position += 4
         }
-        if bits > 0 { output.append(letters[Int(buffer << UInt32(6 - bits)) & 0x3F]) }
-        guard padded, bytes.count % 3 != 0 else { return }
-        output.append(contentsOf: repeatElement(UInt8(ascii: "="), count: 3 - bytes.count % 3))
+        guard tail > 0 else { return }
+        let word = UInt32(bytes[index]) << 16 | (tail == 2 ? UInt32(bytes[index + 1]) << 8 : 0)
+        view[position] = table[Int(word >> 18)]
+        view[position + 1] = table[Int(word >> 12) & 0x3F]
+        if tail == 2 { view[position + 2] = table[Int(word >> 6) & 0x3F] }
     }
 }

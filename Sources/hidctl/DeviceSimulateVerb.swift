@@ -12,6 +12,7 @@ enum DeviceSimulateVerb {
     static func run(
         _ arguments: ParsedArguments, _ environment: ControlEnvironment, _ outcome: inout ControlOutcome
     ) throws(VerbError) {
+        if try AuthorityKeyPair.isAllThatIsAsked(arguments) { return try AuthorityKeyPair.make(arguments, &outcome) }
         let options = try SimulationOptions(arguments)
         let source = try source(arguments, options, &outcome)
         guard let parts = try parts(source, options, now: environment.now(), &outcome) else { return }
@@ -48,7 +49,8 @@ enum DeviceSimulateVerb {
         _ arguments: ParsedArguments, _ options: SimulationOptions, _ outcome: inout ControlOutcome
     ) throws(VerbError) -> TokenSource {
         if let server = options.server {
-            try writeAuthority(server, options, &outcome)
+            let pair = try AuthorityKeyPair(key: server.authorityKey, out: server.authorityOut)
+            if !options.isJSON, options.delivery == .send { pair.describe(&outcome) }
             guard options.sendsToken else { return .none }
             return .server(try ServerDevice(options, server))
         }
@@ -95,17 +97,6 @@ enum DeviceSimulateVerb {
             return nil
         case (.failure(let error), _): throw .failure("\(error)")
         }
-    }
-
-    /// Makes the key of the test authority and writes its public half for the server's configuration.
-    private static func writeAuthority(
-        _ server: SimulationOptions.Server, _ options: SimulationOptions, _ outcome: inout ControlOutcome
-    ) throws(VerbError) {
-        let (key, isNew) = try ControlFile.key(server.authorityKey)
-        let speaks = !options.isJSON && options.delivery == .send
-        if speaks { outcome.row("authority", "\(Printable.text(server.authorityKey))\(isNew ? " (made)" : "")") }
-        guard let path = server.authorityOut else { return }
-        try ControlFile.replace(path, with: PEM.text(key.publicKey.subjectPublicKeyInfo, label: "PUBLIC KEY"))
     }
 
     /// Reads or makes the keys and writes the key set.

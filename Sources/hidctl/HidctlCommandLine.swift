@@ -59,9 +59,10 @@ enum HidctlCommandLine {
             help: "run the SDK's whole flow against this server: challenge, attestation or key proof, token"),
         Option(
             "authority-key", value: "PEM",
-            help: "with --his: the private key of a test authority; made with mode 0600 if missing"),
+            help: "the private key of a test authority, for --his; made with mode 0600 if missing"),
         Option(
-            "authority-out", value: "FILE", help: "with --his: write its public key, for authority_keys in his.yaml"),
+            "authority-out", value: "FILE",
+            help: "write its public key, for authority_keys in his.yaml; enough without --his"),
         Option("device-id", value: "ID", help: "with --his: the device_id; default: made once, kept with the key"),
         Option("his-ca", value: "PEM", help: "with --his: roots to trust for https"),
         Option("expect-error", value: "CODE", help: "with --his: exit 0 only when the server refuses with this code"),

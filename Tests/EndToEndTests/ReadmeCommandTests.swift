@@ -21,22 +21,42 @@ import Testing
             #expect(FileManager.default.isExecutableFile(atPath: Pages.root.path + "/" + script), "\(page): \(line)")
             let text = try Pages.text(script)
             for option in arguments where option.hasPrefix("--") { #expect(text.contains(option), "\(page): \(line)") }
-        case "hidctl", ".build/release/hidctl":
-            let outcome = try Pages.run("hidctl", Array(arguments))
-            #expect(outcome.exit == 0, "\(page): \(line): \(outcome.output)")
-        case ".build/release/hidgated":
-            // Its addresses are fixed, so it is not started here; hidgated with a sample is what scripts/demo runs.
+        case "hidctl", ".build/release/hidctl": try checkControl(Array(arguments), "\(page): \(line)")
+        case ".build/release/hidgated", ".build/release/hisd":
+            // Their addresses are fixed, so they are not started here; scripts/demo runs them.
             #expect(arguments.first == "--config" && Pages.exists(arguments[1]), "\(page): \(line)")
-            #expect(try Pages.run("hidgated", ["--help"]).output.contains("--config"))
+            let program = words[0].split(separator: "/").last.map(String.init) ?? ""
+            #expect(try Pages.run(program, ["--help"]).output.contains("--config"))
         case "swift": #expect(line == "swift build -c release", "\(page): \(line)")
-        case "systemctl": #expect(Pages.exists("systemd/\(arguments[1]).service"), "\(page): \(line)")
+        case "systemctl":
+            #expect(["enable", "reload", "restart"].contains(arguments[0]), "\(page): \(line)")
+            for unit in arguments.dropFirst() where unit != "--now" {
+                #expect(Pages.exists("systemd/\(unit).service"), "\(page): \(line)")
+            }
         default: Issue.record("\(page): no test knows the command \(line)")
+        }
+    }
+
+    /// Runs what needs no daemon and writes nothing; of the rest verb and options must exist.
+    private func checkControl(_ arguments: [String], _ place: String) throws {
+        let verb = Array(arguments.prefix { $0.allSatisfy { $0.isLetter } })
+        guard ["keys", "device"].contains(verb.first) else {
+            let outcome = try Pages.run("hidctl", arguments)
+            #expect(outcome.exit == 0, "\(place): \(outcome.output)")
+            return
+        }
+        let help = try Pages.run("hidctl", verb + ["--help"])
+        #expect(help.exit == 0 && help.output.hasPrefix("hidctl \(verb.joined(separator: " ")):"), "\(place)")
+        for option in arguments where option.hasPrefix("--") {
+            #expect(help.output.contains("[\(option)") || help.output.contains(" \(option) "), "\(place): \(option)")
         }
     }
 
     @Test(arguments: Pages.all)
     func `every verb of hidctl that a page names exists`(_ page: String) throws {
-        let verbs = ["check", "routes test", "token inspect", "device simulate"]
+        let verbs = [
+            "check", "routes test", "token inspect", "device simulate", "attest explain", "keys list", "keys rotate",
+        ]
         let help = try Pages.run("hidctl", ["--help"]).output
         for verb in verbs { #expect(help.contains(verb)) }
         for text in Pages.quoted(try Pages.text(page)) where text.hasPrefix("hidctl ") {

@@ -9,10 +9,12 @@ enum Pages {
 
     static let gateway = "Sources/HIDGateway/Documentation.docc/"
     static let verifier = "Sources/HIDVerifier/Documentation.docc/"
+    static let issuer = "Sources/HIDIssuer/Documentation.docc/"
+    static let client = "Sources/HIDClient/Documentation.docc/"
 
     /// Every page with commands or links.
     static let all: [String] = {
-        let catalogues = [gateway, verifier].flatMap { folder in
+        let catalogues = [gateway, verifier, issuer, client].flatMap { folder in
             let names = try? FileManager.default.contentsOfDirectory(atPath: root.path + "/" + folder)
             return (names ?? []).filter { $0.hasSuffix(".md") }.sorted().map { folder + $0 }
         }
@@ -29,6 +31,13 @@ enum Pages {
 
     static func exists(_ path: String) -> Bool {
         FileManager.default.fileExists(atPath: root.appendingPathComponent(path).path)
+    }
+
+    /// The texts of the Swift files below a folder.
+    static func sources(_ folder: String) throws -> [String] {
+        let base = root.appendingPathComponent(folder)
+        let names = try FileManager.default.subpathsOfDirectory(atPath: base.path)
+        return try names.filter { $0.hasSuffix(".swift") }.map { try text(folder + "/" + $0) }
     }
 
     /// The contents of the fenced blocks of one language.

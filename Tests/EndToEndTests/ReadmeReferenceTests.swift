@@ -54,14 +54,14 @@ import Testing
     }
 
     @Test func `the table of metrics lists what the sources register`() throws {
-        let named = try sources("Sources/HIDGateway").flatMap { text in
+        let named = try Pages.sources("Sources/HIDGateway").flatMap { text in
             text.matches(of: /"(hidgate_[a-z_]+)"/).map { String($0.output.1) }
         }
         #expect(Set(try names("Metric", Pages.gateway + "Metrics.md")) == Set(named))
     }
 
     @Test func `the reference lists every key that the decoders read`() throws {
-        let decoders = try ["HIDGateway", "HIDDaemon"].flatMap { try sources("Sources/\($0)/Configuration") }
+        let decoders = try ["HIDGateway", "HIDDaemon"].flatMap { try Pages.sources("Sources/\($0)/Configuration") }
         let keys = decoders.flatMap { text in
             text.matches(of: /(?:value|required|action)\("([a-z_]+)"\)/).map { String($0.output.1) }
         }
@@ -91,12 +91,5 @@ import Testing
         let sections = source.matches(of: /\{ return "([a-z_]+)" \}/).map { String($0.output.1) }
         #expect(sections.count >= 6)
         for section in sections { #expect(words.contains(section), "\(section)") }
-    }
-
-    /// The texts of the Swift files below a folder.
-    private func sources(_ folder: String) throws -> [String] {
-        let base = Pages.root.appendingPathComponent(folder)
-        let names = try FileManager.default.subpathsOfDirectory(atPath: base.path)
-        return try names.filter { $0.hasSuffix(".swift") }.map { try Pages.text(folder + "/" + $0) }
     }
 }

@@ -12,13 +12,19 @@ package struct WholeRequest: Sendable {
     package var listener: Int
     /// Monotonic nanoseconds at its first octet.
     package var start: UInt64
+    /// The loop of its connection; nil for a request that came by no connection.
+    package var loop: EventLoop?
 
-    package init(head: RequestHead, content: [UInt8], peer: PeerAddress, listener: Int, start: UInt64 = 0) {
+    package init(
+        head: RequestHead, content: [UInt8], peer: PeerAddress, listener: Int, start: UInt64 = 0,
+        loop: EventLoop? = nil
+    ) {
         self.head = head
         self.content = content
         self.peer = peer
         self.listener = listener
         self.start = start
+        self.loop = loop
     }
 }
 
@@ -31,8 +37,12 @@ package struct WholeAnswer: Sendable, Equatable {
         package var value: [UInt8]
 
         package init(_ name: StaticString, _ value: String) {
+            self.init(name, octets: Array(value.utf8))
+        }
+
+        package init(_ name: StaticString, octets value: [UInt8]) {
             self.name = name
-            self.value = Array(value.utf8)
+            self.value = value
         }
 
         package static func == (left: Self, right: Self) -> Bool {
@@ -89,13 +99,14 @@ package final class WholeRequestHandler: ServerHandler {
             return send(tooLarge, connection)
         }
         if let refusal = service.refusal(of: request(connection)) { return send(refusal, connection) }
+        if case .length(let length) = connection.request.framing { content.reserveCapacity(Int(clamping: length)) }
         if connection.request.expectsContinue { connection.sendInterim(status: 100) }
     }
 
     package func requestContent(_ connection: ServerConnection, _ octets: Span<UInt8>) {
         guard !isAnswered else { return }
         guard content.count + octets.count <= service.contentLimit else { return send(tooLarge, connection) }
-        for index in octets.indices { content.append(octets[index]) }
+        content.append(copying: octets)
     }
 
     package func requestEnded(_ connection: ServerConnection) {
@@ -134,7 +145,7 @@ package final class WholeRequestHandler: ServerHandler {
     private func request(_ connection: ServerConnection) -> WholeRequest {
         WholeRequest(
             head: connection.request, content: content, peer: connection.peer, listener: connection.listener,
-            start: connection.requestStart)
+            start: connection.requestStart, loop: connection.loop)
     }
 
     /// Takes an answer that may be late.
@@ -150,7 +161,7 @@ package final class WholeRequestHandler: ServerHandler {
         let length = UInt64(answer.content.count)
         connection.startResponse(status: answer.status, framing: isHead ? .none(announcing: length) : .length(length)) {
             HeadWriter.date(connection.loop.wall / 1_000_000_000, into: &$0)
-            if length > 0 { _ = HeadWriter.field("Content-Type", checking: Array(answer.contentType.utf8), into: &$0) }
+            if length > 0 { _ = HeadWriter.field("Content-Type", checking: answer.contentType.utf8.span, into: &$0) }
             HeadWriter.field("X-Content-Type-Options", "nosniff", into: &$0)
             for field in answer.fields { _ = HeadWriter.field(field.name, checking: field.value, into: &$0) }
         }
@@ -176,10 +187,17 @@ private final class ReplySlot: @unchecked Sendable {
 
     /// Any thread.
     func deliver(_ answer: WholeAnswer) {
-        loop.enqueue { [self] in
-            guard let handler, let connection else { return }
-            handler.deliver(answer, connection, generation: generation)
+        if loop.isCurrent {
+            // Nobody needs to be woken; never in place, since a handler may be in the middle of its request.
+            loop.afterEvents { [self] in hand(over: answer) }
+        } else {
+            loop.enqueue { [self] in hand(over: answer) }
         }
+    }
+
+    private func hand(over answer: WholeAnswer) {
+        guard let handler, let connection else { return }
+        handler.deliver(answer, connection, generation: generation)
     }
 }
 

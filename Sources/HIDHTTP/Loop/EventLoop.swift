@@ -63,6 +63,8 @@ package struct Registration: Equatable, Sendable {
     private var deferred: [() -> Void] = []
     private var flushes: [any Flushable] = []
     private let inbox = Mutex<[@Sendable () -> Void]>([])
+    /// The thread that serves the loop now, 0 when none does.
+    private let thread = Atomic<UInt>(0)
 
     package init(index: Int, label: String = "hidgate.loop") throws(SystemCallError) {
         self.index = index
@@ -125,6 +127,11 @@ package struct Registration: Equatable, Sendable {
         var one: UInt64 = 1
         _ = SystemCall.retrying { unsafe write(wake, &one, 8) }
     }
+
+    /// Whether the caller is a turn of this loop.
+    ///
+    /// Any thread.
+    package var isCurrent: Bool { thread.load(ordering: .relaxed) == UInt(pthread_self()) }
 
     /// Runs `work` on this loop after the events at hand, outside any span over the scratch buffer.
     ///
@@ -211,6 +218,9 @@ package struct Registration: Equatable, Sendable {
 
     private func serve() {
         dispatchPrecondition(condition: .onQueue(queue))
+        // Any other thread finds another name here, or 0: what it reads too early or too late is never its own.
+        thread.store(UInt(pthread_self()), ordering: .relaxed)
+        defer { thread.store(0, ordering: .relaxed) }
         var turn = 0
         while turn < Self.turnsPerCall, source != nil {
             let linger = turn == 0 ? 0 : Self.lingerMilliseconds

@@ -81,11 +81,17 @@ package final class IssuerResources: AdminResources {
 
     private func rotate(_ request: AdminRequest) -> WholeAnswer {
         var overlap = SigningKeys.defaultOverlap
-        if let body = AdminBody(request.content), let text = body.text("overlap") {
-            guard let duration = ScalarText.duration(text.utf8) else {
-                return .adminError(400, "bad_request", "overlap must be a duration like 10m")
+        // Nothing at all is a wish; anything that cannot be read is none.
+        if !request.content.isEmpty {
+            guard let body = AdminBody(request.content) else {
+                return .adminError(400, "bad_request", "the content must be a JSON object")
             }
-            overlap = duration.components.seconds
+            if body.has("overlap") {
+                guard let duration = body.text("overlap").flatMap({ ScalarText.duration($0.utf8) }) else {
+                    return .adminError(400, "bad_request", "overlap must be a duration like 10m")
+                }
+                overlap = duration.components.seconds
+            }
         }
         do throws(KeyDirectoryFault) {
             let rotation = try context.keys.rotate(overlap: overlap, now: context.clock.wall())
@@ -112,8 +118,8 @@ package final class IssuerResources: AdminResources {
     }
 
     private func listEvents(_ request: AdminRequest, _ reply: @escaping Reply) {
-        let limit = request.query["limit"].flatMap { ScalarText.integer($0.utf8) } ?? 100
-        guard (1...1000).contains(limit) else {
+        let limit = request.query["limit"].map { ScalarText.integer($0.utf8) } ?? 100
+        guard let limit, (1...1000).contains(limit) else {
             return reply(.adminError(400, "bad_request", "limit must be from 1 to 1000"))
         }
         context.store.events(hid: request.query["hid"], limit: limit) { [self] result in
@@ -227,6 +233,8 @@ private struct AdminBody {
         }
         self.document = document
     }
+
+    func has(_ name: StaticString) -> Bool { document.member(name, of: document.root) != nil }
 
     func text(_ name: StaticString) -> String? {
         document.member(name, of: document.root).flatMap { document.textBytes($0) }

@@ -58,10 +58,15 @@ package final class IssuerContext: Sendable {
         plan.withLock { $0 = new }
     }
 
+    /// The address that limits count.
+    func address(of request: WholeRequest) -> ClientAddress {
+        let trusted = trusted.indices.contains(request.listener) ? trusted[request.listener] : AddressSet([])
+        return ClientAddress(peer: request.peer, request: request.head, trusted: trusted)
+    }
+
     /// The address that limits count, and the id that log and answer carry.
     func identify(_ request: WholeRequest) -> (client: PeerAddress, requestID: [UInt8]) {
-        let trusted = trusted.indices.contains(request.listener) ? trusted[request.listener] : AddressSet([])
-        let address = ClientAddress(peer: request.peer, request: request.head, trusted: trusted)
+        let address = address(of: request)
         if address.isBehindTrustedProxy, let given = RequestIdentity.trusted(request.head) {
             return (address.client, given)
         }

@@ -42,8 +42,9 @@ package final class IssuerService: WholeRequestService {
                 return plain(
                     status: 405, code: "method_not_allowed", message: "only POST is answered here", allow: "POST")
             }
-            let (client, requestID) = context.identify(request)
+            let client = context.address(of: request).client
             return context.current.limits.client(client, now: context.clock.monotonic()).map {
+                let (_, requestID) = context.identify(request)
                 context.metrics.count($0)
                 return finish($0.answer(requestID: requestID), requestID)
             }
@@ -103,6 +104,8 @@ struct IssuerCall: Sendable {
     let plan: IssuerPlan
     let client: PeerAddress
     let requestID: [UInt8]
+    /// The loop of the client's connection; nil for a request that came by none.
+    let loop: EventLoop?
     private let start: UInt64
     private let reply: @Sendable (WholeAnswer) -> Void
 
@@ -110,6 +113,7 @@ struct IssuerCall: Sendable {
         self.context = context
         plan = context.current
         (client, requestID) = context.identify(request)
+        loop = request.loop
         start = context.clock.monotonic()
         self.reply = reply
     }
@@ -135,10 +139,12 @@ struct IssuerCall: Sendable {
         reply(Self.finished(answer, requestID))
     }
 
+    private static let noStore = WholeAnswer.Field("Cache-Control", "no-store")
+
     static func finished(_ answer: WholeAnswer, _ requestID: [UInt8]) -> WholeAnswer {
         var answer = answer
-        answer.fields.append(.init("Cache-Control", "no-store"))
-        answer.fields.append(.init("X-Request-Id", String(decoding: requestID, as: UTF8.self)))
+        answer.fields.append(noStore)
+        answer.fields.append(.init("X-Request-Id", octets: requestID))
         return answer
     }
 }

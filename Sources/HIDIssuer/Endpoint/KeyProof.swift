@@ -7,7 +7,13 @@ internal import HIDVerifier
 enum KeyProof {
     /// The octets that the device signs (PROTOCOL.md section 2); the first line keeps them apart from request bodies.
     static func statement(client: ClientIdentity, nonce: [UInt8]) -> [UInt8] {
-        var statement = Array("hid-key-proof-v1\n\(client.appID)\n\(client.deviceID)\n".utf8)
+        var statement: [UInt8] = []
+        statement.reserveCapacity(256)
+        statement += "hid-key-proof-v1\n".utf8
+        statement += client.appID.utf8
+        statement.append(0x0A)
+        statement += client.deviceID.utf8
+        statement.append(0x0A)
         Base64URL.encode(nonce.span, appendingTo: &statement)
         return statement
     }

@@ -7,7 +7,8 @@ internal import HIDStore
 
 /// `POST /v1/m/hid/v`: evidence in, token out.
 ///
-/// Limits, then the challenge is used up, then everything else; curve work is done by the workers.
+/// Limits, then the challenge is used up, then everything else. Attestations are judged by the workers, key proofs on
+/// the client's loop.
 struct VerifyFlow: Sendable {
     /// How long a device stays blocked for what its attestation said before it may attest again, in seconds: the owner
     /// may have locked the boot loader, the operator may have added a signer.
@@ -53,13 +54,12 @@ struct VerifyFlow: Sendable {
             guard let consumed, consumed.challenge.isFor(request.client),
                 consumed.challenge.expiry > context.clock.wall()
             else { throw IssuerFailure(.challengeUnknown) }
-            let isTaken = context.workers.submit { verifier in
+            let isTaken =
                 if case .keyProof(let signature) = request.evidence {
-                    proveKey(request.client, consumed, signature, verifier)
+                    context.workers.submit(on: call.loop) { proveKey(request.client, consumed, signature, $0) }
                 } else {
-                    attest(request, app, consumed, verifier)
+                    context.workers.submit { attest(request, app, consumed, $0) }
                 }
-            }
             guard isTaken else {
                 throw IssuerFailure(.unavailable, detail: "too many requests wait for a worker")
             }
@@ -100,7 +100,7 @@ struct VerifyFlow: Sendable {
     private func isToAttestAgain(_ device: DeviceRecord) -> Bool {
         guard let reason = device.blocked.flatMap(AttestationReason.init(rawValue:)) else { return false }
         guard reason != .revoked, reason != .suspended else { return false }
-        return context.clock.wall() &- device.registered >= Self.blockedLife
+        return context.clock.wall() &- device.lastAttested >= Self.blockedLife
     }
 
     // MARK: - New keys
@@ -122,7 +122,9 @@ struct VerifyFlow: Sendable {
             context.store.record(event("attestation_rejected", client, reason: report.reason))
             return call.fail(IssuerFailure(.attestationRejected))
         }
-        register(record, report, client, consumed)
+        carryOver(consumed.denial, to: record.hid) {
+            register(record, report, client, consumed)
+        }
     }
 
     private func register(
@@ -143,7 +145,6 @@ struct VerifyFlow: Sendable {
                 note(report, client, hid: record.hid)
                 context.store.record(event("attested", client, hid: record.hid, reason: report.reason))
                 if let retired { recovered(client, from: retired, to: record.hid) }
-                carryOver(consumed.denial, to: record.hid, now: now)
                 watchBatch(record, now: now)
                 let isDenied = denial != nil || consumed.denial != nil
                 let isTaken = context.workers.submit { _ in grant(record, isDenied: isDenied) }
@@ -173,13 +174,27 @@ struct VerifyFlow: Sendable {
     }
 
     /// A new key does not free a device from what the operator decided about its old one.
-    private func carryOver(_ denial: Denial?, to hid: String, now: Int64) {
-        guard var denial, denial.hid != hid else { return }
+    ///
+    /// Written before the key is registered, so that no fault of the store leaves the key without it. A denial of the
+    /// key itself that lasts longer stays.
+    private func carryOver(_ denial: Denial?, to hid: String, then body: @escaping @Sendable () -> Void) {
+        guard var denial, denial.hid != hid else { return body() }
+        let now = context.clock.wall()
         denial.hid = hid
         denial.created = now
-        context.store.deny(denial) { [context] result in
-            guard case .failure(let fault) = result else { return }
-            context.log.error("denial.not_carried_over", ["fault": .string(fault.description)])
+        let moved = denial
+        context.store.denials(history: false, now: now) { result in
+            switch result {
+            case .failure(let fault): call.fail(IssuerFailure(.unavailable, detail: fault.description))
+            case .success(let denials):
+                if denials.contains(where: { $0.hid == hid && !$0.ends(before: moved) }) { return body() }
+                context.store.deny(moved) { result in
+                    if case .failure(let fault) = result {
+                        return call.fail(IssuerFailure(.unavailable, detail: fault.description))
+                    }
+                    body()
+                }
+            }
         }
     }
 
@@ -223,6 +238,7 @@ struct VerifyFlow: Sendable {
     private func facts(_ key: AttestedKey) -> String {
         var line = JSONLineWriter(capacity: 256)
         line.begin()
+        line.integer(DeviceRecord.attestedMember, context.clock.wall())
         line.beginArray("facts")
         for fact in key.facts { line.element(Array("\(fact.name)=\(fact.value)".utf8)) }
         line.endArray()
@@ -282,6 +298,25 @@ struct VerifyFlow: Sendable {
         RegistryEvent(
             time: context.clock.wall(), kind: kind, appID: client.appID, deviceID: client.deviceID,
             platform: client.platform.rawValue, hid: hid, reason: reason?.rawValue, requestID: call.requestIDText)
+    }
+}
+
+extension DeviceRecord {
+    /// The member of `facts` that tells when the key was attested last.
+    static let attestedMember: StaticString = "attested"
+
+    /// Wall clock, seconds since 1970; `registered` is of the first time and stays when a key is attested again.
+    var lastAttested: Int64 {
+        guard let json = try? StrictJSON(Array(facts.utf8)) else { return registered }
+        return json.member(Self.attestedMember, of: json.root).flatMap { json.integer($0) } ?? registered
+    }
+}
+
+extension Denial {
+    /// Whether it is over earlier than another one.
+    func ends(before other: Denial) -> Bool {
+        guard let until else { return false }
+        return other.until.map { until < $0 } ?? true
     }
 }
 

@@ -10,7 +10,7 @@ internal import HIDService
 package struct KeyDirectory: Sendable {
     package let path: String
     private static let ringName = "ring.json"
-    /// A directory with more keys is not read.
+    /// Keys that are read and published, at most.
     static let keyLimit = 16
 
     package init(path: String) {
@@ -45,9 +45,14 @@ package struct KeyDirectory: Sendable {
             throw .init("\(path): \(files.count) keys; at most \(Self.keyLimit) are read")
         }
         var keys: [SigningKey] = []
-        for file in files { keys.append(try key(file, now: now)) }
+        for file in files {
+            let key = try key(file, now: now)
+            // One key in two files must not be published twice: verifiers refuse such a set.
+            keys.removeAll { $0.kid == key.kid }
+            keys.append(key)
+        }
         guard names.contains(Self.ringName) else {
-            for index in keys.indices { keys[index].activates = now + Int64(index - keys.count) }
+            if let last = keys.indices.last { keys[last].activates = now }
             return SigningKeyRing(keys: keys)
         }
         return SigningKeyRing(keys: try scheduled(keys))
@@ -78,15 +83,26 @@ package struct KeyDirectory: Sendable {
         } catch {
             throw .init("\(full): \(error); remove it to have every key in the directory published")
         }
+        let damaged = KeyDirectoryFault(
+            "\(full): not a schedule of keys; remove it to have every key in the directory published")
+        guard let list = document.member("keys", of: document.root), document.kind(list) == .array else {
+            throw damaged
+        }
         var keys = keys
-        for node in document.member("keys", of: document.root).map({ document.elements(of: $0) }) ?? [] {
-            guard let kid = document.member("kid", of: node).flatMap({ document.textBytes($0) }),
-                let index = keys.firstIndex(where: { $0.kid == String(decoding: kid, as: UTF8.self) })
-            else { continue }
-            let moment = { (name: StaticString) in document.member(name, of: node).flatMap { document.integer($0) } }
-            keys[index].published = moment("published") ?? keys[index].published
-            keys[index].activates = moment("activates")
-            keys[index].retires = moment("retires")
+        for node in document.elements(of: list) {
+            guard let kid = document.member("kid", of: node).flatMap({ document.textBytes($0) }) else { throw damaged }
+            func moment(_ name: StaticString) throws(KeyDirectoryFault) -> Int64? {
+                guard let member = document.member(name, of: node) else { return nil }
+                guard let moment = document.integer(member) else { throw damaged }
+                return moment
+            }
+            let moments = (try moment("published"), try moment("activates"), try moment("retires"))
+            // The file of a key may be gone: somebody has withdrawn it.
+            guard let index = keys.firstIndex(where: { $0.kid == String(decoding: kid, as: UTF8.self) }) else {
+                continue
+            }
+            keys[index].published = moments.0 ?? keys[index].published
+            (keys[index].activates, keys[index].retires) = (moments.1, moments.2)
         }
         return keys
     }

@@ -7,6 +7,8 @@ package struct SigningKey: Sendable {
     /// RFC 7638 thumbprint.
     package let kid: String
     package let key: P256PrivateKey
+    /// The first part of its tokens, with the dot behind it.
+    package let tokenHeader: [UInt8]
     /// Wall clock, seconds since 1970: when it was first published.
     package var published: Int64
     /// From when it signs; nil: it stands by.
@@ -17,6 +19,9 @@ package struct SigningKey: Sendable {
     package init(key: P256PrivateKey, published: Int64, activates: Int64?) {
         kid = String(decoding: key.publicKey.thumbprint, as: UTF8.self)
         self.key = key
+        var header = Base64URL.encode("{\"alg\":\"ES256\",\"typ\":\"hid+jwt\",\"kid\":\"\(kid)\"}".utf8.span)
+        header.append(UInt8(ascii: "."))
+        tokenHeader = header
         self.published = published
         self.activates = activates
     }
@@ -31,14 +36,25 @@ package struct SigningKeyRing: Sendable {
     }
 
     /// The key that signs: of those that are active the one that became so last.
+    ///
+    /// A clock that was set back may leave none active; then the one whose turn came first signs on.
     package func current(at now: Int64) -> SigningKey? {
-        keys.filter { ($0.activates ?? .max) <= now && ($0.retires ?? .max) > now }
-            .max { ($0.activates ?? 0) < ($1.activates ?? 0) }
+        let usable = keys.filter { $0.activates != nil && ($0.retires ?? .max) > now }
+        // Of two that became active in one second the one that stays.
+        return usable.filter { ($0.activates ?? .max) <= now }
+            .max { ($0.activates ?? 0, $0.retires ?? .max) < ($1.activates ?? 0, $1.retires ?? .max) }
+            ?? usable.min { ($0.activates ?? 0) < ($1.activates ?? 0) }
+    }
+
+    /// A key that is published and whose turn is not set.
+    package var standby: SigningKey? {
+        keys.filter { $0.activates == nil }.min { $0.published < $1.published }
     }
 
     /// The key that will sign next: one that stands by, or is about to become active.
     package func next(at now: Int64) -> SigningKey? {
-        let waiting = keys.filter { ($0.activates ?? .max) > now }
+        let current = current(at: now)?.kid
+        let waiting = keys.filter { ($0.activates ?? .max) > now && $0.kid != current }
         return waiting.min { ($0.activates ?? .max, $0.published) < ($1.activates ?? .max, $1.published) }
     }
 
@@ -52,7 +68,7 @@ package struct SigningKeyRing: Sendable {
     /// Makes the next key sign as soon as it has been published for `overlap`, and has the present one retire `linger`
     /// later, when the last token it signed has expired everywhere.
     ///
-    /// Returns when that is; nil when no key stands by.
+    /// Returns when that is; nil when no key stands by. A rotation that is under way is hastened at most.
     package mutating func rotate(overlap: Int64, linger: Int64, at now: Int64) -> Int64? {
         guard let next = next(at: now) else { return nil }
         // After any other key, so that there is never a doubt which one became active last.
@@ -66,6 +82,13 @@ package struct SigningKeyRing: Sendable {
             }
         }
         return moment
+    }
+
+    /// Has the key that stands by longest sign at once; false when there is none.
+    mutating func promote(at now: Int64) -> Bool {
+        guard let kid = standby?.kid, let index = keys.firstIndex(where: { $0.kid == kid }) else { return false }
+        keys[index].activates = now
+        return true
     }
 
     /// Forgets what has retired; tells the names of those.

@@ -68,11 +68,11 @@ package final class SigningKeys: Sendable {
     /// The key set (RFC 7517 section 5).
     package func keySet(at now: Int64) -> [UInt8] {
         state.withLock { state in
-            if now < state.setExpiry { return state.set }
+            if state.setExpiry &- 1 <= now, now < state.setExpiry { return state.set }
             let keys = state.ring.published(at: now)
             state.set = Self.keySet(keys)
             // A second is soon enough for a key that goes; one that comes resets this.
-            state.setExpiry = now + 1
+            state.setExpiry = now &+ 1
             return state.set
         }
     }
@@ -103,26 +103,27 @@ package final class SigningKeys: Sendable {
 
     /// Has the key that stands by sign once it has been published for `overlap` seconds, and publishes a new one.
     ///
-    /// While a rotation is under way another one can only bring it forward: it makes no further key.
+    /// While a rotation is under way another one can only bring its moment forward.
     package func rotate(overlap: Int64, now: Int64) throws(KeyDirectoryFault) -> KeyRotation {
         guard isManaged else {
             throw KeyDirectoryFault("the keys are files given from outside: put another one there and send SIGHUP")
         }
-        let made = try Self.newKey(now: now, activates: nil)
         let result = state.withLock { state -> Result<KeyRotation, KeyDirectoryFault> in
             var ring = state.ring
+            _ = ring.sweep(at: now)
             let previous = ring.current(at: now)?.kid
             guard let next = ring.next(at: now)?.kid,
                 let activates = ring.rotate(overlap: overlap, linger: Self.linger, at: now)
             else { return .failure(KeyDirectoryFault("no key stands by; try again in a second")) }
-            if !ring.keys.contains(where: { $0.activates == nil }) {
-                guard ring.keys.count < KeyDirectory.keyLimit else {
-                    return .failure(
-                        KeyDirectoryFault("\(ring.keys.count) keys are published; try again when one has retired"))
+            do throws(KeyDirectoryFault) {
+                try Self.complete(&ring, now: now)
+                guard ring.keys.count <= KeyDirectory.keyLimit else {
+                    throw KeyDirectoryFault("\(state.ring.keys.count) keys are published; wait until one has retired")
                 }
-                ring.keys.append(made)
+                try directory?.save(ring)
+            } catch {
+                return .failure(error)
             }
-            do throws(KeyDirectoryFault) { try directory?.save(ring) } catch { return .failure(error) }
             state.ring = ring
             state.setExpiry = 0
             return .success(KeyRotation(kid: next, activates: activates, previous: previous))
@@ -145,7 +146,7 @@ package final class SigningKeys: Sendable {
         let fault = state.withLock { state -> KeyDirectoryFault? in
             var ring = state.ring
             let gone = ring.sweep(at: now)
-            guard !gone.isEmpty || ring.next(at: now) == nil else { return nil }
+            guard !gone.isEmpty || ring.standby == nil else { return nil }
             do throws(KeyDirectoryFault) {
                 try Self.complete(&ring, now: now)
                 try directory?.save(ring)
@@ -176,10 +177,14 @@ package final class SigningKeys: Sendable {
     }
 
     /// Makes what is missing: one key that signs and one that stands by.
+    ///
+    /// When the signing key is gone, one that was published already takes its place if there is any.
     private static func complete(_ ring: inout SigningKeyRing, now: Int64) throws(KeyDirectoryFault) {
         _ = ring.sweep(at: now)
-        if ring.current(at: now) == nil { ring.keys.append(try newKey(now: now, activates: now)) }
-        if ring.next(at: now) == nil { ring.keys.append(try newKey(now: now, activates: nil)) }
+        if ring.current(at: now) == nil, !ring.promote(at: now) {
+            ring.keys.append(try newKey(now: now, activates: now))
+        }
+        if ring.standby == nil { ring.keys.append(try newKey(now: now, activates: nil)) }
     }
 
     private static func newKey(now: Int64, activates: Int64?) throws(KeyDirectoryFault) -> SigningKey {

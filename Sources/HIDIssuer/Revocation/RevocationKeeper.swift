@@ -26,9 +26,11 @@ package final class RevocationKeeper: Sendable {
         var isStopped = false
         var isFetching = false
         var retryDelay: Int64 = 30
-        /// When the file was written that is loaded now.
-        var fileTime: Int64?
+        /// Of the file that was looked at last.
+        var fileStamp: FileSystem.Stamp?
         var nextFetch: UInt64 = 0
+        /// When the stored devices are to be checked again, because the store failed; monotonic.
+        var nextCheck: UInt64?
     }
 
     private let configuration: RevocationListConfiguration
@@ -43,6 +45,8 @@ package final class RevocationKeeper: Sendable {
     private static let defaultAge: Int64 = 3_600
     private static let ceiling: Int64 = 86_400
     private static let retryCeiling: Int64 = 900
+    /// Nanoseconds until stored devices are checked again after the store failed.
+    private static let checkDelay: UInt64 = 10_000_000_000
 
     package init(
         _ configuration: RevocationListConfiguration, store: any IssuerStore, log: Log, metrics: IssuerMetrics,
@@ -56,6 +60,8 @@ package final class RevocationKeeper: Sendable {
     }
 
     package var status: Status { state.withLock { $0.status } }
+    /// Whether an answer is awaited.
+    var isFetching: Bool { state.withLock { $0.isFetching } }
     /// The list to judge by.
     package var list: RevocationList? { state.withLock { $0.status.list } }
 
@@ -81,6 +87,12 @@ package final class RevocationKeeper: Sendable {
     /// Looks whether a fetch is due or the file has changed; call it every few seconds.
     package func tick() {
         let now = clock.monotonic()
+        let isCheckDue = state.withLock { state in
+            guard let moment = state.nextCheck, moment <= now, !state.isStopped else { return false }
+            state.nextCheck = nil
+            return true
+        }
+        if isCheckDue { queue.async { if let list = self.list { self.checkDevices(list) } } }
         guard configuration.url != nil else {
             queue.async { self.loadIfChanged() }
             return
@@ -98,7 +110,7 @@ package final class RevocationKeeper: Sendable {
     package func reload() {
         state.withLock { state in
             state.nextFetch = 0
-            state.fileTime = nil
+            state.fileStamp = nil
         }
         tick()
     }
@@ -106,16 +118,19 @@ package final class RevocationKeeper: Sendable {
     // MARK: - Files
 
     private func loadIfChanged() {
-        guard let path = configuration.file, let time = FileSystem.modified(path) else { return }
-        if state.withLock({ $0.fileTime != time }) { load(path) }
+        guard let path = configuration.file, let stamp = FileSystem.stamp(path) else { return }
+        if state.withLock({ $0.fileStamp != stamp }) { load(path) }
     }
 
     private func load(_ path: String) {
         do {
-            let time = FileSystem.modified(path) ?? 0
+            // Before the file is read, so that what is written meanwhile is seen the next time.
+            let stamp = FileSystem.stamp(path)
             let bytes = try FileSystem.contents(of: path, limit: RevocationList.maximumSize)
-            state.withLock { $0.fileTime = time }
-            take(try RevocationList(json: bytes), loaded: time, bytes: nil)
+            state.withLock { $0.fileStamp = stamp }
+            // A date in the future must not keep a list fresh for ever.
+            let loaded = min(stamp?.seconds ?? 0, clock.wall())
+            take(try RevocationList(json: bytes), loaded: loaded, bytes: nil)
         } catch let fault as SystemFault where fault.code == SystemFault.notFound && configuration.url != nil {
             // The first start: the fetch makes it.
         } catch {
@@ -129,8 +144,9 @@ package final class RevocationKeeper: Sendable {
         guard let url = configuration.url else { return }
         var request = ControlRequest(method: Array("GET".utf8), url: url)
         (request.answerLimit, request.timeout) = (RevocationList.maximumSize, .seconds(30))
-        if let etag = state.withLock({ $0.status.etag }) { request.fields.append(Array("If-None-Match: \(etag)".utf8)) }
-        let delay = judge(ControlExchange.send(request))
+        let etag = state.withLock { $0.status.list == nil ? nil : $0.status.etag }
+        if let etag { request.fields.append(Array("If-None-Match: \(etag)".utf8)) }
+        let delay = judge(ControlExchange.send(request), isConditional: etag != nil)
         // Many servers that started together must not ask together for ever.
         let jitter = Int64.random(in: 0...max(1, delay / 10))
         let next = clock.monotonic() &+ UInt64(delay &+ jitter) &* 1_000_000_000
@@ -142,10 +158,11 @@ package final class RevocationKeeper: Sendable {
     }
 
     /// Takes over a good answer; tells in how many seconds to ask again.
-    private func judge(_ result: Result<ControlAnswer, ControlExchangeFault>) -> Int64 {
+    private func judge(_ result: Result<ControlAnswer, ControlExchangeFault>, isConditional: Bool) -> Int64 {
         switch result {
         case .failure(let fault): note(fault.description)
-        case .success(let answer) where answer.status == 304:
+        // Who was not asked for a change cannot say that there is none.
+        case .success(let answer) where answer.status == 304 && isConditional:
             confirm()
             return due(answer)
         case .success(let answer) where answer.status == 200:
@@ -178,6 +195,13 @@ package final class RevocationKeeper: Sendable {
             state.status.loaded = now
             state.status.fault = nil
             state.retryDelay = 30
+        }
+        // A restart takes the age of the list from the file.
+        guard let path = configuration.file else { return }
+        do throws(SystemFault) {
+            try FileSystem.touch(path)
+        } catch {
+            log.error("revocations.not_saved", ["path": .string(path), "fault": .string(error.description)])
         }
     }
 
@@ -214,10 +238,12 @@ package final class RevocationKeeper: Sendable {
     /// A phone that was attested with a key revoked since loses its good standing.
     private func checkDevices(_ list: RevocationList) {
         let now = clock.wall()
-        store.block(serials: list.reasons, now: now) { [log, metrics, store] result in
+        store.block(serials: list.reasons, now: now) { [self] result in
             switch result {
             case .failure(let fault):
                 log.error("revocations.devices_not_checked", ["fault": .string(fault.description)])
+                let next = clock.monotonic() &+ Self.checkDelay
+                state.withLock { $0.nextCheck = next }
             case .success(let hids):
                 metrics.revokedDevices.add(hids.count)
                 for hid in hids.prefix(100) {

@@ -51,11 +51,10 @@ package struct TokenIssuer: Sendable {
         }
         var text: [UInt8] = []
         text.reserveCapacity(768)
-        let header = Self.header(kid: key.kid)
-        Base64URL.encode(header.span, appendingTo: &text)
-        text.append(UInt8(ascii: "."))
+        text += key.tokenHeader
         let payload = try payload(claims, now: now)
-        Base64URL.encode(payload.span, appendingTo: &text)
+        // Without the line break at its end.
+        Base64URL.encode(payload.span.extracting(droppingLast: 1), appendingTo: &text)
         let digest = SHA256.hash(text.span)
         let signature = try key.key.sign(digest: digest.span)
         text.append(UInt8(ascii: "."))
@@ -63,15 +62,10 @@ package struct TokenIssuer: Sendable {
         return text
     }
 
-    private static func header(kid: String) -> [UInt8] {
-        Array("{\"alg\":\"ES256\",\"typ\":\"hid+jwt\",\"kid\":\"\(kid)\"}".utf8)
-    }
-
     private func payload(_ claims: TokenClaims, now: Int64) throws(CryptoError) -> [UInt8] {
         let random = try SecureRandom.bytes(16)
         let point = claims.deviceKey
         guard point.count == 65 else { throw .malformedKey(openSSL: "the device key is no uncompressed point") }
-        let (x, y) = (Array(point[1..<33]), Array(point[33..<65]))
         var line = JSONLineWriter()
         line.begin()
         line.string("iss", issuer)
@@ -89,13 +83,12 @@ package struct TokenIssuer: Sendable {
         line.beginObject("jwk")
         line.constant("kty", "EC")
         line.constant("crv", "P-256")
-        line.string("x", Base64URL.encode(x.span))
-        line.string("y", Base64URL.encode(y.span))
+        line.string("x", Base64URL.encode(point.span.extracting(1..<33)))
+        line.string("y", Base64URL.encode(point.span.extracting(33..<65)))
         line.endObject()
         line.endObject()
         line.end()
-        // Without the line break at its end.
-        return Array(line.bytes.dropLast())
+        return line.bytes
     }
 }
 

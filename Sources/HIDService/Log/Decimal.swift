@@ -4,14 +4,26 @@
 package enum Decimal {
     package static func append(_ value: some FixedWidthInteger, to bytes: inout [UInt8]) {
         if value < 0 { bytes.append(0x2D) }
-        let start = bytes.count
-        var rest = value.magnitude
-        repeat {
-            let (quotient, digit) = rest.quotientAndRemainder(dividingBy: 10)
-            bytes.append(0x30 + UInt8(truncatingIfNeeded: digit))
-            rest = quotient
-        } while rest > 0
-        bytes[start...].reverse()
+        guard let magnitude = UInt64(exactly: value.magnitude) else {
+            bytes += "\(value.magnitude)".utf8
+            return
+        }
+        append(digits: magnitude, to: &bytes)
+    }
+
+    /// Appends a number of the usual size: no generic code, no allocation.
+    package static func append(_ value: Int64, to bytes: inout [UInt8]) {
+        if value < 0 { bytes.append(0x2D) }
+        append(digits: value.magnitude, to: &bytes)
+    }
+
+    private static func append(digits value: UInt64, to bytes: inout [UInt8]) {
+        var unit: UInt64 = 1
+        while value / unit >= 10 { unit *= 10 }
+        while unit > 0 {
+            bytes.append(0x30 + UInt8(truncatingIfNeeded: value / unit % 10))
+            unit /= 10
+        }
     }
 
     /// The low digits of a number, with leading zeros.

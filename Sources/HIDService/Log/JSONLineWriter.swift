@@ -81,6 +81,11 @@ package struct JSONLineWriter: Sendable {
         Decimal.append(value, to: &bytes)
     }
 
+    package mutating func integer(_ key: StaticString, _ value: Int64) {
+        appendKey(key)
+        Decimal.append(value, to: &bytes)
+    }
+
     /// Milliseconds with three decimals, from nanoseconds.
     package mutating func milliseconds(_ key: StaticString, nanoseconds: Int) {
         appendKey(key)

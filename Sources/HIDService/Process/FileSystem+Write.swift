@@ -61,10 +61,27 @@ extension FileSystem {
         guard status.st_mode & 0o077 == 0 else { throw SystemFault(code: EACCES) }
     }
 
-    /// When a file was last written, in seconds since 1970; nil when it cannot be seen.
-    package static func modified(_ path: String) -> Int64? {
+    /// What changes when a file is written or replaced.
+    package struct Stamp: Sendable, Equatable {
+        /// When it was last written, in seconds since 1970.
+        package var seconds: Int64
+        package var nanoseconds: Int64
+        /// Octets.
+        package var size: Int64
+        package var inode: UInt64
+    }
+
+    /// The stamp of a file; nil when it cannot be seen.
+    package static func stamp(_ path: String) -> Stamp? {
         var status = stat()
         guard unsafe stat(path, &status) == 0 else { return nil }
-        return Int64(status.st_mtim.tv_sec)
+        return Stamp(
+            seconds: Int64(status.st_mtim.tv_sec), nanoseconds: Int64(status.st_mtim.tv_nsec),
+            size: Int64(status.st_size), inode: UInt64(status.st_ino))
+    }
+
+    /// Makes a file look as if it were written now.
+    package static func touch(_ path: String) throws(SystemFault) {
+        guard unsafe utimensat(AT_FDCWD, path, nil, 0) == 0 else { throw SystemFault(code: errno) }
     }
 }
