@@ -60,7 +60,7 @@ enum BenchProgram {
 enum BenchProcess {
     /// Runs the command line of this process, writes what it said, and gives the exit code.
     static func run() -> Int32 {
-        ServiceSignals.ignoreBrokenPipes()
+        ServiceSignals.ignoreFailedWrites()
         let (text, exit) = BenchProgram.run(Array(CommandLine.arguments.dropFirst()))
         let octets = Array(text.utf8)
         var position = 0

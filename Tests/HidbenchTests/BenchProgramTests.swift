@@ -30,7 +30,9 @@ import Testing
     @Test(.enabled(if: Vectors.isAvailable, Comment(rawValue: Vectors.missingNote)))
     func `an attestation is measured, cold and with known intermediates`() throws {
         let file = Vectors.directory + "/attestation/android/gka-pixel9a-sdk36-tee-ec-rkp-2026root.pem"
-        let (text, exit) = BenchProgram.run(["attestation", file, "--at", "2026-02-24T00:56:03Z", "--runs", "5", "--json"])
+        let (text, exit) = BenchProgram.run([
+            "attestation", file, "--at", "2026-02-24T00:56:03Z", "--runs", "5", "--json",
+        ])
         #expect(exit == 0)
         let figures = try #require(JSONValue(text))
         #expect(figures["outcome"].text == "human" || figures["outcome"].text == "blocked")
