@@ -141,6 +141,7 @@ struct VerifyFlow: Sendable {
                 context.store.record(event("attestation_rejected", client, reason: .keyReused))
                 call.fail(IssuerFailure(.attestationRejected))
             case .success(.registered(_, let retired, let denial)):
+                let record = checkedAgain(record, now: now)
                 note(report, client, hid: record.hid)
                 context.store.record(event("attested", client, hid: record.hid, reason: report.reason))
                 if let retired { recovered(client, from: retired, to: record.hid) }
@@ -150,6 +151,20 @@ struct VerifyFlow: Sendable {
                 if !isTaken { call.fail(IssuerFailure(.unavailable, detail: "too many requests wait for a worker")) }
             }
         }
+    }
+
+    /// A list that came while the device was on its way into the registry was not held against it there.
+    private func checkedAgain(_ device: DeviceRecord, now: Int64) -> DeviceRecord {
+        guard device.blocked == nil, let list = context.revocations?.list else { return device }
+        let found = list.reasons(among: device.serials)
+        guard let reason = found.values.sorted().first else { return device }
+        context.store.block(serials: found, now: now) { [context] result in
+            guard case .failure(let fault) = result else { return }
+            context.log.error("revocations.devices_not_checked", ["fault": .string(fault.description)])
+        }
+        var device = device
+        device.blocked = reason
+        return device
     }
 
     private func recovered(_ client: ClientIdentity, from old: String, to new: String) {
