@@ -85,10 +85,10 @@ import Testing
     @Test func `a retired key's file goes with it`() throws {
         let keys = try open()
         let old = try #require(keys.current(at: Self.start)?.kid)
-        _ = try keys.rotate(overlap: 0, now: Self.start)
-        keys.maintain(now: Self.start + SigningKeys.linger - 1)
+        let moment = try keys.rotate(overlap: 0, now: Self.start).activates
+        keys.maintain(now: moment + SigningKeys.linger - 1)
         #expect(try names().contains("\(old).pem"))
-        keys.maintain(now: Self.start + SigningKeys.linger)
+        keys.maintain(now: moment + SigningKeys.linger)
         #expect(try !names().contains("\(old).pem"))
     }
 
