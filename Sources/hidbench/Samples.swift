@@ -21,6 +21,7 @@ struct Samples: Sendable {
     }
 
     var median: Double { quantile(0.5) }
+    var mean: Double { values.isEmpty ? 0 : values.reduce(0, +) / Double(values.count) }
     var maximum: Double { values.max() ?? 0 }
 }
 

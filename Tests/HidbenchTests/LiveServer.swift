@@ -3,6 +3,11 @@ import Foundation
 import HIDCrypto
 import HIDTesting
 
+/// Why a program did not do its part.
+struct ProgramFault: Error, CustomStringConvertible {
+    let description: String
+}
+
 /// One hisd with a test authority. Everything goes with it.
 final class LiveServer {
     let folder: TestFolder
@@ -22,7 +27,7 @@ final class LiveServer {
         authorityKey = "\(folder.path)/authority.pem"
         let made = try ChildProcess(
             Self.program("hidbench"), ["authority", authorityKey, "\(folder.path)/authority.pub"])
-        guard made.exitCode() == 0 else { throw DaemonFault(description: made.allLines().joined(separator: "\n")) }
+        guard made.exitCode() == 0 else { throw ProgramFault(description: made.allLines().joined(separator: "\n")) }
         let configuration = try folder.write(
             "his.yaml",
             """
@@ -42,7 +47,7 @@ final class LiveServer {
             return json["listeners"].text
         }
         guard let address else {
-            throw DaemonFault(description: "hisd did not get ready: \(child.lines.joined(separator: "\n"))")
+            throw ProgramFault(description: "hisd did not get ready: \(child.lines.joined(separator: "\n"))")
         }
         url = "http://\(address)"
     }

@@ -45,6 +45,10 @@ package enum LinkSignature {
         if kind == .p256, algorithm == .ecdsaSHA256 {
             return verifyP256(message: message, signature: signature, subjectPublicKeyInfo: der)
         }
+        if kind == .p384 {
+            guard let key = P384Key(point: der.suffix(P384Key.pointSize)) else { return false }
+            return key.verify(message: message, signature: signature, hash: algorithm)
+        }
         guard let key = VerificationKey(subjectPublicKeyInfo: der, kind: kind) else { return false }
         return key.verify(message: message, signature: signature, algorithm: algorithm)
     }
@@ -86,9 +90,8 @@ package enum LinkSignature {
         let isAsSeen =
             switch kind {
             case .p256: type == EVP_PKEY_EC && bits == 256
-            case .p384: type == EVP_PKEY_EC && bits == 384
             case .rsa(let size): type == EVP_PKEY_RSA && Int(bits) == size
-            case .other: false
+            case .p384, .other: false
             }
         guard isAsSeen else { return nil }
     }

@@ -100,7 +100,7 @@ extension IssuerDecoder {
         do throws(CryptoError) {
             return try P256PublicKey(pem: pem).point
         } catch {
-            value.error("\(value.name.quoted): \(value.node.shown) holds no P-256 public key in PEM")
+            value.error("\(value.name.quoted): \(value.node.shown) must hold one P-256 public key in PEM")
             return nil
         }
     }

@@ -22,14 +22,15 @@ extension IssuerDecoder {
                 continue
             }
             guard let pem = contents(element, limit: 1 << 20) else { continue }
-            do {
-                let certificates = try PEM.blocks(pem, label: "CERTIFICATE")
-                for der in certificates { _ = try Certificate(der) }
-                if certificates.isEmpty { element.error("\(element.node.shown) holds no certificate") }
-                roots.extra += certificates
-            } catch {
-                element.error("\(element.node.shown) holds a certificate that cannot be read: \(error)")
+            guard let certificates = try? PEM.blocks(pem, label: "CERTIFICATE") else {
+                element.error("\(element.name.quoted): \(element.node.shown) must hold certificates in PEM")
+                continue
             }
+            for (index, der) in certificates.enumerated() where (try? Certificate(der)) == nil {
+                element.error(
+                    "\(element.name.quoted): certificate \(index + 1) of \(element.node.shown) cannot be read")
+            }
+            roots.extra += certificates
         }
         return roots
     }

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Dispatch
+internal import Glibc
 internal import Synchronization
 
 /// Does what is asked of a registry, as much as is pending in each transaction.
 ///
-/// `registry` is confined to `queue`; everything else is safe from any thread.
+/// While transactions follow each other closely, the queue waits a moment after each: what comes meanwhile shares the
+/// next one, and neither the queue nor whoever gets the answers is woken for every call. A call that comes alone is
+/// done at once.
+///
+/// `registry` and `lastBegin` are confined to `queue`; everything else is safe from any thread.
 final class GroupCommit: @unchecked Sendable {
     /// One call.
     private struct Job: Sendable {
@@ -28,6 +33,10 @@ final class GroupCommit: @unchecked Sendable {
     }
 
     private static let key = DispatchSpecificKey<ObjectIdentifier>()
+    /// Transactions that begin within so many nanoseconds of each other are close.
+    private static let closeness: UInt64 = 2_000_000
+    /// Microseconds of a wait; a call waits half of it on average.
+    private static let gatherTime: UInt32 = 1_000
     private let queue = DispatchQueue(label: "hid.registry")
     private let pending = Mutex(Pending())
     /// For messages.
@@ -36,6 +45,8 @@ final class GroupCommit: @unchecked Sendable {
     private let durableCommits = Atomic<Int>(0)
     private let otherCommits = Atomic<Int>(0)
     private var registry: Registry?
+    /// When the last transaction began; monotonic nanoseconds.
+    private var lastBegin: UInt64 = 0
 
     init(adopting registry: sending Registry, at path: String, maximumPending: Int) {
         self.registry = registry
@@ -99,8 +110,17 @@ final class GroupCommit: @unchecked Sendable {
                 return jobs
             }
             guard !jobs.isEmpty else { return }
+            let begin = Self.now()
             finish(jobs)
+            if begin &- lastBegin < Self.closeness { usleep(Self.gatherTime) }
+            lastBegin = begin
         }
+    }
+
+    private static func now() -> UInt64 {
+        var time = timespec()
+        unsafe clock_gettime(CLOCK_MONOTONIC, &time)
+        return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
     }
 
     private func finish(_ jobs: [Job]) {

@@ -9,7 +9,7 @@ import Testing
 @testable import HIDIssuer
 
 /// Attestations of the platform `test`, which can play every outcome, and what holds for all platforms.
-@Suite(.timeLimit(.minutes(1))) struct AttestationFlowTests {
+@Suite(.timeLimit(.minutes(5))) struct AttestationFlowTests {
     private let world: IssuerWorld
     private let phone: Phone
 
@@ -140,6 +140,15 @@ import Testing
         var moved = phone
         moved.deviceID = "phone-3"
         #expect(try world.hid(world.attest(moved)) == first)
+    }
+
+    /// Registries hold these names: they must be the same in every version.
+    @Test(arguments: [
+        ("demo-app", "NkWD3NxpeCGSxOzAwyijHQF38-JxOpTT"), ("other-app", "P35N0hT-tT5oNOJF4oTtlbNZaN0iMuan"),
+    ])
+    func `a hid is half of a digest over app_id and point`(app: String, hid: String) throws {
+        let key = try P256PrivateKey(scalar: [UInt8](repeating: 0, count: 31) + [1])
+        #expect(DeviceIdentifier.hid(appID: app, publicKey: key.publicKey.point) == hid)
     }
 
     @Test func `a new key retires the old one of its device and no other`() throws {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Dispatch
 import HIDDaemon
 import HIDStore
 import HIDTesting
@@ -7,7 +8,7 @@ import Testing
 @testable import HIDIssuer
 
 /// `POST /v1/m/hid/c`, and how long and for whom a challenge is good.
-@Suite(.timeLimit(.minutes(1))) struct ChallengeTests {
+@Suite(.timeLimit(.minutes(5))) struct ChallengeTests {
     private let world: IssuerWorld
     private let phone: Phone
 
@@ -98,6 +99,20 @@ import Testing
         let forged = try phone.testAttestation(second, by: Phone().key)
         #expect(try world.verify(forged).code == "attestation_rejected")
         #expect(try world.verify(phone.testAttestation(second, by: world.authority)).code == "challenge_unknown")
+    }
+
+    @Test func `of many who come at once with one challenge one gets a token`() throws {
+        for _ in 0..<10 {
+            let challenge = try world.challenge(phone)
+            let body = try phone.testAttestation(challenge, by: world.authority)
+            let codes = Monitor<[String]>([])
+            DispatchQueue.concurrentPerform(iterations: 8) { _ in
+                let code = try? world.verify(body).code
+                codes.withLock { $0.append(code ?? "thrown") }
+            }
+            let all = codes.withLock { $0.sorted() }
+            #expect(all == Array(repeating: "challenge_unknown", count: 7) + ["ok"])
+        }
     }
 
     @Test func `an unknown challenge is refused`() throws {

@@ -8,7 +8,7 @@ import Testing
 @testable import HIDIssuer
 
 /// Keys on disk.
-@Suite(.timeLimit(.minutes(1))) struct KeyDirectoryTests {
+@Suite(.timeLimit(.minutes(5))) struct KeyDirectoryTests {
     private static let start = ManualClock.start
     private let folder: ConfigurationFolder
     private let path: String
@@ -45,6 +45,11 @@ import Testing
         try folder.write("keys/\(name)", text)
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: "\(path)/\(name)")
     }
+
+    /// A key of P-384 (RFC 5915 section 3).
+    private static let otherCurve = DERWriter.sequence(
+        DERWriter.integer(1), DERWriter.octetString([UInt8](repeating: 7, count: 48)),
+        DERWriter.explicit(0, DERWriter.oid("1.3.132.0.34")))
 
     // MARK: - A directory of our own
 
@@ -143,6 +148,7 @@ import Testing
         _ = try open()
         let names = [
             ("a-text.pem", Array("hello".utf8)), ("b-empty.pem", []),
+            ("d-other-curve.pem", PEM.text(Self.otherCurve, label: "EC PRIVATE KEY")),
             ("c-public.pem", PEM.text(try P256PrivateKey().publicKey.subjectPublicKeyInfo, label: "PUBLIC KEY")),
         ]
         for (name, text) in names {

@@ -186,13 +186,12 @@ struct IssuerWorldFault: Error {}
 /// An answer as a test looks at it.
 struct IssuerAnswer: Sendable {
     let answer: WholeAnswer
-    let json: JSONValue
 
     init(_ answer: WholeAnswer) {
         self.answer = answer
-        json = JSONValue(String(decoding: answer.content, as: UTF8.self)) ?? .missing
     }
 
+    var json: JSONValue { JSONValue(text) ?? .missing }
     var status: Int { answer.status }
     var text: String { String(decoding: answer.content, as: UTF8.self) }
     /// `code` of the error object, and `ok` for an answer without one.
