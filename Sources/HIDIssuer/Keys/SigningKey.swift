@@ -71,9 +71,7 @@ package struct SigningKeyRing: Sendable {
     /// Returns when that is; nil when no key stands by. A rotation that is under way is hastened at most.
     package mutating func rotate(overlap: Int64, linger: Int64, at now: Int64) -> Int64? {
         guard let next = next(at: now) else { return nil }
-        // After any other key, so that there is never a doubt which one became active last.
-        let last = keys.filter { $0.kid != next.kid }.compactMap(\.activates).max() ?? now
-        let moment = max(min(next.activates ?? .max, max(now, next.published &+ overlap)), last &+ 1)
+        let moment = min(next.activates ?? .max, max(now, next.published &+ overlap))
         for index in keys.indices {
             if keys[index].kid == next.kid {
                 keys[index].activates = moment

@@ -127,7 +127,8 @@ package final class RevocationKeeper: Sendable {
             // Before the file is read, so that what is written meanwhile is seen the next time.
             let stamp = FileSystem.stamp(path)
             let bytes = try FileSystem.contents(of: path, limit: RevocationList.maximumSize)
-            state.withLock { $0.fileStamp = stamp }
+            // Not that of the snapshot: the file would be taken for changed.
+            if path == configuration.file { state.withLock { $0.fileStamp = stamp } }
             // A date in the future must not keep a list fresh for ever.
             let loaded = min(stamp?.seconds ?? 0, clock.wall())
             take(try RevocationList(json: bytes), loaded: loaded, bytes: nil)
