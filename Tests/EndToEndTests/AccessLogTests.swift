@@ -3,7 +3,7 @@ import HIDTesting
 import Testing
 
 /// The access log is a contract: CONFIG.md, "Access log".
-@Suite(.timeLimit(.minutes(1))) struct AccessLogTests {
+@Suite(.timeLimit(.minutes(10))) struct AccessLogTests {
     private static let names: Set<String> = [
         "time", "request_id", "support_code", "client", "listener", "protocol", "method", "host", "path", "route",
         "match", "mode", "decision", "reason", "hid", "session", "status", "upstream", "upstream_status", "bytes_in",

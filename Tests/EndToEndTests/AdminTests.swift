@@ -4,7 +4,7 @@ import HIDTesting
 import Testing
 
 /// The admin listener.
-@Suite(.timeLimit(.minutes(1))) struct AdminTests {
+@Suite(.timeLimit(.minutes(10))) struct AdminTests {
     /// Samples of the Prometheus text format by their name with labels; records what is no such format.
     private func samples(_ text: String) -> [String: Double] {
         var types: [String: String] = [:]

@@ -3,7 +3,7 @@ import HIDTesting
 import Testing
 
 /// Bodies: wanted, unwanted, held, cut.
-@Suite(.timeLimit(.minutes(1))) struct BodyTests {
+@Suite(.timeLimit(.minutes(10))) struct BodyTests {
     private static let expect = "Expect: 100-continue\r\n"
 
     private static func head(_ bytes: [UInt8], bodyCount: Int) -> [UInt8] { Array(bytes.dropLast(bodyCount)) }

@@ -4,7 +4,7 @@ import HIDTesting
 import Testing
 
 /// Back-pressure and deadlines.
-@Suite(.timeLimit(.minutes(1))) struct FlowTests {
+@Suite(.timeLimit(.minutes(10))) struct FlowTests {
     /// Kernel buffers of two loopback connections and 256 KiB of our own.
     private static let mostInFlight = 12 << 20
 

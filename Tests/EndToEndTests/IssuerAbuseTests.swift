@@ -5,7 +5,7 @@ import HIDTesting
 import Testing
 
 /// What no phone sends.
-@Suite(.timeLimit(.minutes(3))) struct IssuerAbuseTests {
+@Suite(.timeLimit(.minutes(10))) struct IssuerAbuseTests {
     /// One bad request and what becomes of it.
     struct Case: Sendable, CustomStringConvertible {
         var description: String

@@ -6,7 +6,7 @@ import Testing
 
 /// A disk that takes no more, played by the limit of file sizes.
 @Suite(
-    .timeLimit(.minutes(2)),
+    .timeLimit(.minutes(10)),
     .enabled(if: FileManager.default.isExecutableFile(atPath: IssuerBench.prlimit), "there is no prlimit")
 )
 struct IssuerDiskFullTests {

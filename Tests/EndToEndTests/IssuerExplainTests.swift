@@ -3,7 +3,7 @@ import HIDTesting
 import Testing
 
 /// `hidctl attest explain` as a process, over all recorded evidence.
-@Suite(.timeLimit(.minutes(3))) struct IssuerExplainTests {
+@Suite(.timeLimit(.minutes(10))) struct IssuerExplainTests {
     /// What is recorded of one piece of evidence.
     struct Entry: Decodable, Sendable, CustomStringConvertible {
         struct Root: Decodable, Sendable { var key: String }

@@ -5,7 +5,7 @@ import HIDTesting
 import Testing
 
 /// Phones, hisd and the gateway together.
-@Suite(.timeLimit(.minutes(2))) struct IssuerFlowTests {
+@Suite(.timeLimit(.minutes(10))) struct IssuerFlowTests {
     private func code(_ body: () throws -> Void) -> String? {
         do {
             try body()

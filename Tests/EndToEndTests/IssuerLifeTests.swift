@@ -6,7 +6,7 @@ import HIDTesting
 import Testing
 
 /// Start, stop and reload of hisd.
-@Suite(.timeLimit(.minutes(2))) struct IssuerLifeTests {
+@Suite(.timeLimit(.minutes(10))) struct IssuerLifeTests {
     /// Starts hisd with a configuration that it cannot serve; exit code and all that it said.
     private func failure(
         _ folder: TestFolder, _ change: (inout IssuerBench.Setup) -> Void = { _ in }

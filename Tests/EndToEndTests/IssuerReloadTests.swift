@@ -4,7 +4,7 @@ import HIDTesting
 import Testing
 
 /// SIGHUP and SIGKILL of hisd.
-@Suite(.timeLimit(.minutes(2))) struct IssuerReloadTests {
+@Suite(.timeLimit(.minutes(10))) struct IssuerReloadTests {
     private static let second = "\n  - { app_id: app-2, test: { authority_keys: [authority.pem] } }"
 
     private func challenge(_ appID: String) -> String {

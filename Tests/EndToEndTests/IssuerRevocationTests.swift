@@ -5,7 +5,7 @@ import HIDTesting
 import Testing
 
 /// Android phones, and the list of revoked attestation keys.
-@Suite(.timeLimit(.minutes(2))) struct IssuerRevocationTests {
+@Suite(.timeLimit(.minutes(10))) struct IssuerRevocationTests {
     /// The list's web server, whose answer a test can change.
     private final class ListServer: Sendable {
         let answer: Monitor<String>

@@ -5,7 +5,7 @@ import HIDTesting
 import Testing
 
 /// `hidctl device simulate --his` against a real server and a real gateway.
-@Suite(.timeLimit(.minutes(2))) struct IssuerSimulateTests {
+@Suite(.timeLimit(.minutes(10))) struct IssuerSimulateTests {
     private func simulate(_ his: IssuerBench, _ options: [String]) throws -> Pages.Outcome {
         try Pages.run(
             "hidctl",

@@ -4,7 +4,7 @@ import HIDTesting
 import Testing
 
 /// Key sets from a file and from a URL.
-@Suite(.timeLimit(.minutes(1))) struct KeySetTests {
+@Suite(.timeLimit(.minutes(10))) struct KeySetTests {
     /// An issuer's web server whose answer a test can change.
     private final class KeyServer: Sendable {
         let answer: Monitor<String>

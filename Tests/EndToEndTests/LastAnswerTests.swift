@@ -3,7 +3,7 @@ import HIDTesting
 import Testing
 
 /// An answer that was decided reaches the client, whatever it sends or does right after the request.
-@Suite(.timeLimit(.minutes(1))) struct LastAnswerTests {
+@Suite(.timeLimit(.minutes(10))) struct LastAnswerTests {
     private static let head = "POST /api/v1/login HTTP/1.1\r\nHost: a\r\n"
 
     @Test(arguments: [

@@ -4,7 +4,7 @@ import HIDTesting
 import Testing
 
 /// Start, stop and reload of the daemon.
-@Suite(.timeLimit(.minutes(1))) struct LifeTests {
+@Suite(.timeLimit(.minutes(10))) struct LifeTests {
     /// An upstream that answers each request when its gate opens.
     private struct Slow {
         let gate = Gate()

@@ -3,7 +3,7 @@ import HIDTesting
 import Testing
 
 /// Limits of a client.
-@Suite(.timeLimit(.minutes(1))) struct LimitTests {
+@Suite(.timeLimit(.minutes(10))) struct LimitTests {
     @Test func `too many failed verifications a second are answered with 429, before any curve work`() throws {
         let sections = "limits: { failed_verifications: { per_client: 5, when: always } }"
         let bench = try Bench(.init(sections: sections))

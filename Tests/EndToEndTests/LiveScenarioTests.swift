@@ -3,7 +3,7 @@ import HIDTesting
 import Testing
 
 /// The scenarios of Tests/Scenarios against a running gateway.
-@Suite(.timeLimit(.minutes(2))) struct LiveScenarioTests {
+@Suite(.timeLimit(.minutes(10))) struct LiveScenarioTests {
     @Test(arguments: Scenario.all) func `comes out as written, live`(scenario: Scenario) throws {
         var setup = Bench.Setup(routes: scenario.rulesText, mode: scenario.mode)
         setup.sections = scenario.gateway.joined(separator: "\n")

@@ -2,7 +2,7 @@
 import HIDTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct PassThroughTests {
+@Suite(.timeLimit(.minutes(10))) struct PassThroughTests {
     @Test(arguments: ["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"])
     func `carries a request and its answer`(_ method: String) throws {
         let bench = try Bench()

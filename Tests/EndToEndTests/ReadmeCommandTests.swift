@@ -6,7 +6,7 @@ import Testing
 
 /// What the pages tell a reader to type does what they say.
 @Suite struct ReadmeCommandTests {
-    @Test(.timeLimit(.minutes(2)), arguments: Pages.all)
+    @Test(.timeLimit(.minutes(10)), arguments: Pages.all)
     func `every command in a shell block works`(_ page: String) throws {
         for line in try Pages.blocks("sh", of: page).flatMap({ $0.split(separator: "\n").map(String.init) }) {
             try check(line, page)

@@ -3,7 +3,7 @@ import HIDTesting
 import Testing
 
 /// What a rule changes, and what the client and the upstream see of it.
-@Suite(.timeLimit(.minutes(1))) struct RouteTests {
+@Suite(.timeLimit(.minutes(10))) struct RouteTests {
     private static func bench(_ rest: String, mode: String = "block") throws -> Bench {
         let routes =
             "routes:\n  - { name: login, match: { path: /api/v1/login, methods: [POST] }, critical: true, \(rest) }"

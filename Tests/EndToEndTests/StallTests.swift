@@ -5,7 +5,7 @@ import HIDTesting
 import Testing
 
 /// Ends of messages that meet back-pressure, and connections that must not outlive their use.
-@Suite(.timeLimit(.minutes(1))) struct StallTests {
+@Suite(.timeLimit(.minutes(10))) struct StallTests {
     @Test(arguments: Array(stride(from: 262_000, to: 700_000, by: 36_500)))
     func `an answer that ends while its client is slow is whole, and the connection goes on`(size: Int) throws {
         let sent = Gate()

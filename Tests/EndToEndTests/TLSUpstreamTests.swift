@@ -11,7 +11,7 @@ enum OpenSSLProgram {
 
 /// An https upstream: `openssl s_server` with certificates made by `openssl req`.
 @Suite(
-    .timeLimit(.minutes(1)),
+    .timeLimit(.minutes(10)),
     .enabled(if: OpenSSLProgram.path != nil, "no openssl program in PATH; install it to run this test"))
 struct TLSUpstreamTests {
     /// A server with a self-signed certificate for `localhost`.

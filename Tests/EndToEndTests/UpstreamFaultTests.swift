@@ -31,7 +31,7 @@ struct BadAnswer: Sendable, CustomTestStringConvertible {
     ]
 }
 
-@Suite(.timeLimit(.minutes(1))) struct UpstreamFaultTests {
+@Suite(.timeLimit(.minutes(10))) struct UpstreamFaultTests {
     @Test(arguments: BadAnswer.all)
     func `a bad answer becomes 502`(_ bad: BadAnswer) throws {
         let upstream = try ScriptedUpstream { peer in

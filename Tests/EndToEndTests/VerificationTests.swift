@@ -3,7 +3,7 @@ import HIDTesting
 import Testing
 
 /// The core of the product: what passes a critical route, and what does not.
-@Suite(.timeLimit(.minutes(1))) struct VerificationTests {
+@Suite(.timeLimit(.minutes(10))) struct VerificationTests {
     static let limits = "limits: { signed_body: 5000, failed_verifications: { when: off } }"
 
     static func bench(_ mode: String, routes: String = Bench.loginRoute) throws -> Bench {

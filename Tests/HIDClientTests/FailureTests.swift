@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// What the server's refusals and faults become, and how long it is left alone after them.
-@Suite(.timeLimit(.minutes(1))) struct FailureTests {
+@Suite(.timeLimit(.minutes(10))) struct FailureTests {
     /// The error of a call whose n-th request has that outcome.
     private func error(_ step: ModelServer.Step, at position: Int) async throws -> HumanIDFailure? {
         let bench = try Bench()

@@ -5,7 +5,7 @@ import HIDTesting
 import Testing
 
 /// Challenge, attestation, key proof: which calls lead to a token, and how many there are at most.
-@Suite(.timeLimit(.minutes(1))) struct FlowTests {
+@Suite(.timeLimit(.minutes(10))) struct FlowTests {
     private let bench: Bench
 
     init() throws { bench = try Bench() }

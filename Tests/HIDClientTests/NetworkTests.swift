@@ -5,7 +5,7 @@ import HIDTesting
 import Testing
 
 /// The SDK with its own transport, against sockets.
-@Suite(.timeLimit(.minutes(1))) struct NetworkTests {
+@Suite(.timeLimit(.minutes(10))) struct NetworkTests {
     private let clock = ManualClock()
     private let model: ModelServer
 

@@ -4,7 +4,7 @@ import HIDTesting
 import Testing
 
 /// Many callers at once: one exchange, no caller at the mercy of another.
-@Suite(.timeLimit(.minutes(1))) struct SharingTests {
+@Suite(.timeLimit(.minutes(10))) struct SharingTests {
     private let bench: Bench
 
     init() throws { bench = try Bench() }

@@ -6,7 +6,7 @@ import HIDTesting
 import Testing
 
 /// The key in a file: it survives restarts, and nothing that is damaged is mistaken for nothing.
-@Suite(.timeLimit(.minutes(1))) final class SoftwareKeyHolderTests {
+@Suite(.timeLimit(.minutes(10))) final class SoftwareKeyHolderTests {
     private let folder: String
     private let path: String
     private let authority: P256PrivateKey

@@ -4,7 +4,7 @@ import Glibc
 import HIDService
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct LineSinkTests {
+@Suite(.timeLimit(.minutes(10))) struct LineSinkTests {
     private static func line(_ number: Int, length: Int = 64) -> [UInt8] {
         let digits = Array(String(number).utf8)
         return digits + [UInt8](repeating: 0x2E, count: max(0, length - digits.count - 1)) + [0x0A]

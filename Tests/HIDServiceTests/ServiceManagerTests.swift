@@ -5,7 +5,7 @@ import HIDService
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct ServiceManagerTests {
+@Suite(.timeLimit(.minutes(10))) struct ServiceManagerTests {
     private func notifier(_ variables: [String: String]) -> ServiceNotifier {
         ServiceNotifier(environment: { variables[$0] }, processID: 42)
     }

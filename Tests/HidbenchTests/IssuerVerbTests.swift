@@ -2,7 +2,7 @@
 import HIDTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(3))) struct IssuerVerbTests {
+@Suite(.timeLimit(.minutes(10))) struct IssuerVerbTests {
     @Test func `a load on a live hisd is served without an error and measured`() throws {
         let server = try LiveServer()
         let (exit, lines, figures) = try server.load()

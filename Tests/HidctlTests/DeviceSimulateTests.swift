@@ -97,7 +97,7 @@ private struct SentRequest {
     func field(_ name: String) -> String? { fields[name] }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct DeviceSimulateTests {
+@Suite(.timeLimit(.minutes(10))) struct DeviceSimulateTests {
     private let folder: ConfigurationFolder
 
     init() throws {

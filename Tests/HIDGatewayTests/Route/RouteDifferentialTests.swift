@@ -52,7 +52,7 @@ import Testing
         return path.first == 0x2F ? path : [0x2F] + path
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(10)))
     func `whatever an upstream reads as critical is refused or needs the token`() throws {
         var random = SeededGenerator(state: 20_261_130)
         let rules = try Self.rules()

@@ -9,7 +9,7 @@ import Testing
 @testable import HIDIssuer
 
 /// What operators see and do.
-@Suite(.timeLimit(.minutes(5))) struct IssuerResourcesTests {
+@Suite(.timeLimit(.minutes(10))) struct IssuerResourcesTests {
     private let world: IssuerWorld
     private let resources: IssuerResources
     private let health = StoreHealth()

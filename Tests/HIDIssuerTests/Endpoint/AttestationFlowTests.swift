@@ -9,7 +9,7 @@ import Testing
 @testable import HIDIssuer
 
 /// Attestations of the platform `test`, which can play every outcome, and what holds for all platforms.
-@Suite(.timeLimit(.minutes(5))) struct AttestationFlowTests {
+@Suite(.timeLimit(.minutes(10))) struct AttestationFlowTests {
     private let world: IssuerWorld
     private let phone: Phone
 

@@ -6,7 +6,7 @@ import Testing
 @testable import HIDIssuer
 
 /// Requests of every wrong shape.
-@Suite(.timeLimit(.minutes(5))) struct BadInputTests {
+@Suite(.timeLimit(.minutes(10))) struct BadInputTests {
     private let world: IssuerWorld
     private let phone: Phone
     private static let challengeMembers = ["app_id", "device_id", "platform"]

@@ -8,7 +8,7 @@ import Testing
 @testable import HIDIssuer
 
 /// `POST /v1/m/hid/c`, and how long and for whom a challenge is good.
-@Suite(.timeLimit(.minutes(5))) struct ChallengeTests {
+@Suite(.timeLimit(.minutes(10))) struct ChallengeTests {
     private let world: IssuerWorld
     private let phone: Phone
 

@@ -7,7 +7,7 @@ import Testing
 @testable import HIDIssuer
 
 /// What happens when store, workers, keys or lists fail: no decision is made, and none is made up.
-@Suite(.timeLimit(.minutes(5))) struct DependencyFaultTests {
+@Suite(.timeLimit(.minutes(10))) struct DependencyFaultTests {
     private let world: IssuerWorld
     private let phone: Phone
 

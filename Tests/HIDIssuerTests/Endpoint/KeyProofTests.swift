@@ -8,7 +8,7 @@ import Testing
 @testable import HIDIssuer
 
 /// How a device comes back.
-@Suite(.timeLimit(.minutes(5))) struct KeyProofTests {
+@Suite(.timeLimit(.minutes(10))) struct KeyProofTests {
     private let world: IssuerWorld
     private let phone: Phone
 
@@ -108,7 +108,7 @@ import Testing
 }
 
 /// Devices that are known and not wanted.
-@Suite(.timeLimit(.minutes(5))) struct BlockedDeviceTests {
+@Suite(.timeLimit(.minutes(10))) struct BlockedDeviceTests {
     private let world: IssuerWorld
     private let phone: Phone
     private static let unlocked = #"{"level":"tee","locked":false}"#

@@ -7,7 +7,7 @@ import Testing
 @testable import HIDIssuer
 
 /// A whole server in this process, behind real sockets: what the in-process tests leave out.
-@Suite(.timeLimit(.minutes(5))) struct LiveIssuerTests {
+@Suite(.timeLimit(.minutes(10))) struct LiveIssuerTests {
     private let folder: ConfigurationFolder
     private let log = MemoryLog()
 

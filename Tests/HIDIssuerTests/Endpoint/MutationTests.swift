@@ -9,7 +9,7 @@ import Testing
 @testable import HIDIssuer
 
 /// Right requests with a few octets changed, in great number.
-@Suite(.timeLimit(.minutes(5))) struct MutationTests {
+@Suite(.timeLimit(.minutes(10))) struct MutationTests {
     private let world: IssuerWorld
 
     init() throws {

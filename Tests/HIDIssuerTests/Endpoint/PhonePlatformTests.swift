@@ -8,7 +8,7 @@ import Testing
 @testable import HIDIssuer
 
 /// The platforms of real phones, from their evidence to the token: the verifiers themselves have tests of their own.
-@Suite(.timeLimit(.minutes(5))) struct PhonePlatformTests {
+@Suite(.timeLimit(.minutes(10))) struct PhonePlatformTests {
     private let world: IssuerWorld
 
     init() throws {

@@ -8,7 +8,7 @@ import Testing
 @testable import HIDIssuer
 
 /// Paths, methods, the key set and the error object.
-@Suite(.timeLimit(.minutes(5))) struct ServiceSurfaceTests {
+@Suite(.timeLimit(.minutes(10))) struct ServiceSurfaceTests {
     private let world: IssuerWorld
 
     init() throws {

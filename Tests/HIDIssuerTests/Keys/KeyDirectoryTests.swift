@@ -8,7 +8,7 @@ import Testing
 @testable import HIDIssuer
 
 /// Keys on disk.
-@Suite(.timeLimit(.minutes(5))) struct KeyDirectoryTests {
+@Suite(.timeLimit(.minutes(10))) struct KeyDirectoryTests {
     private static let start = ManualClock.start
     private let folder: ConfigurationFolder
     private let path: String

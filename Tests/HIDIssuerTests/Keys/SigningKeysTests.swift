@@ -8,7 +8,7 @@ import Testing
 @testable import HIDIssuer
 
 /// Keys in use: what signs is what verifiers know.
-@Suite(.timeLimit(.minutes(5))) struct SigningKeysTests {
+@Suite(.timeLimit(.minutes(10))) struct SigningKeysTests {
     private static let start = ManualClock.start
     private let keys: SigningKeys
     private let device: P256PrivateKey

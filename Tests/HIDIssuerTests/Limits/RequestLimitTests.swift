@@ -7,7 +7,7 @@ import Testing
 @testable import HIDIssuer
 
 /// The limits as clients meet them.
-@Suite(.timeLimit(.minutes(5))) struct RequestLimitTests {
+@Suite(.timeLimit(.minutes(10))) struct RequestLimitTests {
     private let phone: Phone
 
     init() throws {

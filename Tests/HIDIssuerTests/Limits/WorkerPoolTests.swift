@@ -5,7 +5,7 @@ import Testing
 
 @testable import HIDIssuer
 
-@Suite(.timeLimit(.minutes(5))) struct WorkerPoolTests {
+@Suite(.timeLimit(.minutes(10))) struct WorkerPoolTests {
     @Test(arguments: [(1, 1), (1, 5), (2, 2), (3, 64)])
     func `takes so many jobs and no more, and takes again when they are done`(workers: Int, limit: Int) throws {
         let pool = try WorkerPool(count: workers, limit: limit)

@@ -6,7 +6,7 @@ import Testing
 @testable import HIDIssuer
 
 /// Lists from a URL.
-@Suite(.timeLimit(.minutes(5))) struct RevocationFetchTests {
+@Suite(.timeLimit(.minutes(10))) struct RevocationFetchTests {
     private let folder: ConfigurationFolder
     private let server: ListServer
     private let fixture: KeeperFixture

@@ -9,7 +9,7 @@ import Testing
 @testable import HIDIssuer
 
 /// Lists from files, and what a list does to phones that are registered.
-@Suite(.timeLimit(.minutes(5))) struct RevocationFileTests {
+@Suite(.timeLimit(.minutes(10))) struct RevocationFileTests {
     private let folder: ConfigurationFolder
 
     init() throws {
