@@ -95,9 +95,14 @@ final class LoadGenerator: @unchecked Sendable {
         return box.result
     }
 
+    /// Ends the loop; nothing of it runs any more when this returns.
     func stop() {
-        loop.enqueue { [self] in pool.retire() }
+        loop.enqueue { [self] in
+            timer?.cancel()
+            pool.retire()
+        }
         loop.stop()
+        loop.queue.sync {}
     }
 
     // MARK: - On the loop
