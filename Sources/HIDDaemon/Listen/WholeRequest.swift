@@ -12,19 +12,13 @@ package struct WholeRequest: Sendable {
     package var listener: Int
     /// Monotonic nanoseconds at its first octet.
     package var start: UInt64
-    /// The loop of its connection; nil for a request that came by no connection.
-    package var loop: EventLoop?
 
-    package init(
-        head: RequestHead, content: [UInt8], peer: PeerAddress, listener: Int, start: UInt64 = 0,
-        loop: EventLoop? = nil
-    ) {
+    package init(head: RequestHead, content: [UInt8], peer: PeerAddress, listener: Int, start: UInt64 = 0) {
         self.head = head
         self.content = content
         self.peer = peer
         self.listener = listener
         self.start = start
-        self.loop = loop
     }
 }
 
@@ -145,7 +139,7 @@ package final class WholeRequestHandler: ServerHandler {
     private func request(_ connection: ServerConnection) -> WholeRequest {
         WholeRequest(
             head: connection.request, content: content, peer: connection.peer, listener: connection.listener,
-            start: connection.requestStart, loop: connection.loop)
+            start: connection.requestStart)
     }
 
     /// Takes an answer that may be late.

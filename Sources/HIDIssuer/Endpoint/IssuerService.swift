@@ -104,8 +104,6 @@ struct IssuerCall: Sendable {
     let plan: IssuerPlan
     let client: PeerAddress
     let requestID: [UInt8]
-    /// The loop of the client's connection; nil for a request that came by none.
-    let loop: EventLoop?
     private let start: UInt64
     private let reply: @Sendable (WholeAnswer) -> Void
 
@@ -113,7 +111,6 @@ struct IssuerCall: Sendable {
         self.context = context
         plan = context.current
         (client, requestID) = context.identify(request)
-        loop = request.loop
         start = context.clock.monotonic()
         self.reply = reply
     }

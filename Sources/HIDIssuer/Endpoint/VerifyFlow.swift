@@ -54,12 +54,13 @@ struct VerifyFlow: Sendable {
             guard let consumed, consumed.challenge.isFor(request.client),
                 consumed.challenge.expiry > context.clock.wall()
             else { throw IssuerFailure(.challengeUnknown) }
-            let isTaken =
+            let isTaken = context.workers.submit { verifier in
                 if case .keyProof(let signature) = request.evidence {
-                    context.workers.submit(on: call.loop) { proveKey(request.client, consumed, signature, $0) }
+                    proveKey(request.client, consumed, signature, verifier)
                 } else {
-                    context.workers.submit { attest(request, app, consumed, $0) }
+                    attest(request, app, consumed, verifier)
                 }
+            }
             guard isTaken else {
                 throw IssuerFailure(.unavailable, detail: "too many requests wait for a worker")
             }
@@ -93,7 +94,7 @@ struct VerifyFlow: Sendable {
             return call.fail(IssuerFailure(.keyProofRejected))
         }
         context.metrics.keyProofs["accepted"]?.add()
-        grant(device, isDenied: consumed.denial != nil)
+        grant(checkedAgain(device, now: context.clock.wall()), isDenied: consumed.denial != nil)
     }
 
     /// A block by policy is judged anew once a day; one by a revocation list stays.
@@ -153,7 +154,8 @@ struct VerifyFlow: Sendable {
         }
     }
 
-    /// A list that came while the device was on its way into the registry was not held against it there.
+    /// Holds the list in force against a device, whatever the registry knows yet: a list may have come while the device
+    /// was on its way there, or the check of all devices may have failed.
     private func checkedAgain(_ device: DeviceRecord, now: Int64) -> DeviceRecord {
         guard device.blocked == nil, let list = context.revocations?.list else { return device }
         let found = list.reasons(among: device.serials)

@@ -86,8 +86,10 @@ final class IssuerLimits: Sendable {
         case attestation
     }
 
+    /// A peer on a unix socket is a proxy with all its clients, and is not counted.
     func client(_ address: PeerAddress, now: UInt64) -> IssuerFailure? {
-        failure(.client, clients.excess(address.network, now: now))
+        guard !address.isLocal else { return nil }
+        return failure(.client, clients.excess(address.network, now: now))
     }
 
     func challenge(_ client: ClientIdentity, now: UInt64) -> IssuerFailure? {

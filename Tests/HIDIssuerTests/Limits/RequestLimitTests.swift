@@ -50,6 +50,13 @@ import Testing
         #expect(try ask(world, from: "192.0.2.1").status == 429)
     }
 
+    @Test func `what comes over a unix socket is no single client`() throws {
+        let world = try IssuerWorld { $0.rateLimits.perClient = Rate(count: 1, per: .seconds(60)) }
+        for _ in 1...3 { #expect(try ask(world, from: "unix").status == 200) }
+        #expect(try ask(world, from: "192.0.2.1").status == 200)
+        #expect(try ask(world, from: "192.0.2.1").status == 429)
+    }
+
     @Test func `behind a trusted proxy the client is the one it names, and a client cannot name another`() throws {
         let world = try IssuerWorld { configuration in
             configuration.rateLimits.perClient = Rate(count: 1, per: .seconds(60))
