@@ -129,7 +129,9 @@ import Testing
 
     @Test func `the samples under etc fit together`() throws {
         let (his, diagnostics) = HIDIssuer.IssuerConfiguration.load(path: Pages.root.path + "/etc/hidgate/his.yaml")
-        #expect(diagnostics.rendered == "")
+        // The snapshot comes with an installation, which this machine may not have.
+        let others = diagnostics.sorted.filter { !$0.message.hasPrefix("'snapshot': cannot read") }
+        #expect(others.map(\.message) == [])
         let issuer = try #require(his)
         let (gateway, _) = GatewayConfiguration.load(path: Pages.root.path + "/etc/hidgate/gateway.yaml")
         let trusted = try #require(gateway?.issuers.first)

@@ -35,6 +35,18 @@ extension IssuerDecoder {
         return roots
     }
 
+    /// A path to a file that an installation without network could not fetch: then it is done without.
+    private func installedFile(_ value: ConfigurationValue) -> String? {
+        guard let text = value.string() else { return nil }
+        do throws(SystemFault) {
+            try FileSystem.requireFile(at: resolved(text))
+            return resolved(text)
+        } catch {
+            value.warning("\(value.name.quoted): cannot read \(resolved(text).quoted): \(error)")
+            return nil
+        }
+    }
+
     private func decodeRevocationList(_ map: MappingReader) -> RevocationListConfiguration {
         var list = RevocationListConfiguration()
         if let url = map.value("url"), let text = url.url(), case .scalar(let written, _) = url.node.content {
@@ -46,7 +58,7 @@ extension IssuerDecoder {
         let file = map.value("file")
         // With a URL the file is ours to write, so it need not be there yet.
         list.file = list.url == nil ? file.flatMap(existingFile) : file?.string().map(resolved)
-        list.snapshot = map.value("snapshot").flatMap(existingFile)
+        list.snapshot = map.value("snapshot").flatMap(installedFile)
         if map.keyMark("url") == nil, map.keyMark("file") == nil {
             reporter.error("'revocation_list' needs 'url' or 'file'", at: map.mark)
         }

@@ -180,17 +180,6 @@ extension IssuerConfigurationFault {
 
                 """#),
         IssuerConfigurationFault(
-            "a snapshot that is not there", section: "extra",
-            #"""
-            attestation: { revocation_list: { file: list.json, snapshot: none.json } }
-            """#,
-            expected: #"""
-                his.yaml:7:62: error: 'snapshot': cannot read 'none.json': no such file or directory
-                attestation: { revocation_list: { file: list.json, snapshot: none.json } }
-                                                                             ^
-
-                """#),
-        IssuerConfigurationFault(
             "a url over plain http", section: "extra",
             #"""
             attestation: { revocation_list: { url: "http://lists.example.com/status" } }

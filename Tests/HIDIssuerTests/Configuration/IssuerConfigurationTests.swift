@@ -165,6 +165,16 @@ import Testing
         #expect(list?.whenStale == .closed)
     }
 
+    @Test func `a snapshot that the installation could not fetch is a warning, and it is done without`() throws {
+        let folder = try ConfigurationFolder.issuer()
+        let section = "attestation: { revocation_list: { url: \"https://lists.example.com/\", snapshot: none.json } }"
+        try folder.write("his.yaml", IssuerConfigurationFault.file(replacing: "extra", with: section))
+        let (configuration, diagnostics) = IssuerConfiguration.load(path: "\(folder.path)/his.yaml")
+        #expect(try #require(configuration).attestation.revocationList?.snapshot == nil)
+        #expect(diagnostics.warningCount == 1)
+        #expect(diagnostics.rendered.contains("warning: 'snapshot': cannot read"))
+    }
+
     @Test func `paths are relative to the file that names them, wherever the program runs`() throws {
         let folder = try ConfigurationFolder.issuer()
         let text = IssuerConfigurationFault.file(replacing: "store", with: "store: { kind: sqlite, path: ../r.db }")
