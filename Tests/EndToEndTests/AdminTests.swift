@@ -67,6 +67,8 @@ import Testing
         #expect(try bench.admin("/readyz")?.status == 200)
         #expect(try bench.admin("/nothing")?.status == 404)
         #expect(try bench.admin("/healthz", method: "POST")?.status == 405)
+        #expect(try bench.admin("/healthz", method: "PUT")?["Allow"] == "GET, HEAD")
+        #expect(try bench.admin("/api/routes", method: "PUT")?["Allow"] == "GET, HEAD, POST, DELETE")
         let server = try ScriptedUpstream(
             ScriptedUpstream.answering { _ in "HTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n" })
         let keyless = try Bench(.init(jwks: "url: \"\(server.url)/jwks.json\""))

@@ -57,7 +57,11 @@ package final class AdminSite: WholeRequestService {
         let head = request.head
         let isReading = head.isMethod("GET") || head.isMethod("HEAD")
         guard isReading || head.isMethod("POST") || head.isMethod("DELETE") else {
-            return finish(.adminError(405, "method_not_allowed", "GET, POST and DELETE are answered here"))
+            var answer = WholeAnswer.adminError(405, "method_not_allowed", "this method is not answered here")
+            if head.bytes[head.target].starts(with: Array("/api/".utf8)) {
+                answer.fields.append(.init("Allow", "GET, HEAD, POST, DELETE"))
+            }
+            return finish(answer)
         }
         guard let path = AdminRequest(method: "", target: head.bytes[head.target])?.path else {
             return finish(.adminError(400, "bad_request", "the target is not a path with a query"))
@@ -108,7 +112,9 @@ package final class AdminSite: WholeRequestService {
         var answer = answer
         answer.fields.append(.init("Cache-Control", "no-store"))
         if answer.status == 401 { answer.fields.append(.init("WWW-Authenticate", "Bearer")) }
-        if answer.status == 405 { answer.fields.append(.init("Allow", "GET, HEAD")) }
+        if answer.status == 405, !answer.fields.contains(where: { "\($0.name)" == "Allow" }) {
+            answer.fields.append(.init("Allow", "GET, HEAD"))
+        }
         return answer
     }
 
