@@ -52,11 +52,11 @@ struct AdminClient {
         guard let entry = entries.first(where: { $0.key == "admin" }) else {
             throw .failure("\(path.quoted) has no 'admin' section; give --admin ADDRESS")
         }
-        let directory = path.lastIndex(of: "/").map { String(path[...$0]) } ?? ""
+        let paths = ConfigurationPaths(relativeTo: path)
         let value = ConfigurationValue(entry.value, name: "admin", reporter: reporter)
         let section = value.mapping { map in
             map.admin(beside: []) { file in
-                file.string().map { $0.hasPrefix("/") ? $0 : directory + $0 }
+                file.string().map(paths.resolved)
             }
         }
         guard let admin = section ?? nil else {

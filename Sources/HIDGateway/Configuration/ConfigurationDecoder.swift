@@ -34,8 +34,7 @@ final class ConfigurationDecoder {
 
     let reporter: Reporter
     let path: String
-    /// With a slash at its end, or empty.
-    let directory: String
+    let paths: ConfigurationPaths
     var configuration = GatewayConfiguration()
     var upstreamReferences: [Reference] = []
     /// One for each element of `configuration.routes`.
@@ -49,7 +48,7 @@ final class ConfigurationDecoder {
     init(path: String, reporter: Reporter) {
         self.path = path
         self.reporter = reporter
-        directory = path.lastIndex(of: "/").map { String(path[...$0]) } ?? ""
+        paths = ConfigurationPaths(relativeTo: path)
     }
 
     func decode() {
@@ -70,7 +69,7 @@ final class ConfigurationDecoder {
         map.value("sessions")?.mapping(decodeSessions)
         map.value("store")?.mapping(decodeStore)
         map.value("admin")?.mapping { admin in
-            configuration.admin = admin.admin(beside: configuration.listeners, existingFile: existingFile)
+            configuration.admin = admin.admin(beside: configuration.listeners, existingFile: paths.existingFile)
         }
         map.value("access_log")?.mapping(decodeAccessLog)
         map.value("limits")?.mapping(decodeLimits)
@@ -97,22 +96,6 @@ final class ConfigurationDecoder {
         }
     }
 
-    /// A path as written in gateway.yaml: relative to that file.
-    func resolved(_ path: String) -> String {
-        path.hasPrefix("/") ? path : directory + path
-    }
-
-    /// A path to a file that must be there.
-    func existingFile(_ value: ConfigurationValue) -> String? {
-        guard let text = value.string() else { return nil }
-        do throws(SystemFault) {
-            try FileSystem.requireFile(at: resolved(text))
-        } catch {
-            value.error("\(value.name.quoted): cannot read \(resolved(text).quoted): \(error)")
-        }
-        return resolved(text)
-    }
-
     // MARK: Rule files
 
     private func decodeRules(_ pattern: ConfigurationValue) {
@@ -133,7 +116,7 @@ final class ConfigurationDecoder {
     }
 
     private func matchingFiles(_ text: String, _ pattern: ConfigurationValue) -> [String] {
-        let full = resolved(text)
+        let full = paths.resolved(text)
         guard full.contains("*") else { return [full] }
         let nameStart = full.lastIndex(of: "/").map { full.index(after: $0) } ?? full.startIndex
         let (folder, name) = (String(full[..<nameStart]), String(full[nameStart...]))

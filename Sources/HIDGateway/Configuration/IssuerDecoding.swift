@@ -51,7 +51,7 @@ extension ConfigurationDecoder {
             for key in ["max_stale", "cooldown"] {
                 if let mark = map.keyMark(key) { reporter.error("\(key.quoted) needs 'url'", at: mark) }
             }
-            return existingFile(file).map { .file(path: $0) }
+            return paths.existingFile(file).map { .file(path: $0) }
         }
         if let mark = map.keyMark("file") {
             reporter.error("'jwks' takes 'url' or 'file', not both", at: mark)

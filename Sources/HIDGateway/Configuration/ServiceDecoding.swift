@@ -37,7 +37,7 @@ extension ConfigurationDecoder {
         case "stderr": configuration.accessLog = .stderr
         case "stdout": configuration.accessLog = .stdout
         case "off": configuration.accessLog = .off
-        case let path where path.contains("/"): configuration.accessLog = .file(path: resolved(path))
+        case let path where path.contains("/"): configuration.accessLog = .file(path: paths.resolved(path))
         default:
             let hint = NearestName.hint(for: text, in: ["stderr", "stdout", "off"])
             value.error("'to' must be stderr, stdout, off or a path with a '/', not \(text.quoted)\(hint)")

@@ -43,7 +43,7 @@ extension ConfigurationDecoder {
     }
 
     private func decodeUpstreamTLS(_ map: MappingReader, _ tls: inout UpstreamTLSConfiguration) {
-        tls.certificateAuthorities = map.value("ca").flatMap(existingFile)
+        tls.certificateAuthorities = map.value("ca").flatMap(paths.existingFile)
         tls.verify = map.value("verify")?.bool() ?? tls.verify
         if let value = map.value("server_name"), let name = value.string() {
             if !HostName.isValid(name) { value.mustBe("a host name") }

@@ -96,7 +96,7 @@ extension IssuerDecoder {
     }
 
     private func authorityKey(_ value: ConfigurationValue) -> [UInt8]? {
-        guard let pem = contents(value, limit: 64 << 10) else { return nil }
+        guard let pem = paths.contents(value, limit: 64 << 10) else { return nil }
         do throws(CryptoError) {
             return try P256PublicKey(pem: pem).point
         } catch {

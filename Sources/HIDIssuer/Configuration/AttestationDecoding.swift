@@ -21,7 +21,7 @@ extension IssuerDecoder {
                 roots.builtin = true
                 continue
             }
-            guard let pem = contents(element, limit: 1 << 20) else { continue }
+            guard let pem = paths.contents(element, limit: 1 << 20) else { continue }
             guard let certificates = try? PEM.blocks(pem, label: "CERTIFICATE") else {
                 element.error("\(element.name.quoted): \(element.node.shown) must hold certificates in PEM")
                 continue
@@ -35,18 +35,6 @@ extension IssuerDecoder {
         return roots
     }
 
-    /// A path to a file that an installation without network could not fetch: then it is done without.
-    private func installedFile(_ value: ConfigurationValue) -> String? {
-        guard let text = value.string() else { return nil }
-        do throws(SystemFault) {
-            try FileSystem.requireFile(at: resolved(text))
-            return resolved(text)
-        } catch {
-            value.warning("\(value.name.quoted): cannot read \(resolved(text).quoted): \(error)")
-            return nil
-        }
-    }
-
     private func decodeRevocationList(_ map: MappingReader) -> RevocationListConfiguration {
         var list = RevocationListConfiguration()
         if let url = map.value("url"), let text = url.url(), case .scalar(let written, _) = url.node.content {
@@ -57,8 +45,9 @@ extension IssuerDecoder {
         }
         let file = map.value("file")
         // With a URL the file is ours to write, so it need not be there yet.
-        list.file = list.url == nil ? file.flatMap(existingFile) : file?.string().map(resolved)
-        list.snapshot = map.value("snapshot").flatMap(installedFile)
+        list.file = list.url == nil ? file.flatMap(paths.existingFile) : file?.string().map(paths.resolved)
+        // An installation without network could not fetch it.
+        list.snapshot = map.value("snapshot").flatMap(paths.optionalFile)
         if map.keyMark("url") == nil, map.keyMark("file") == nil {
             reporter.error("'revocation_list' needs 'url' or 'file'", at: map.mark)
         }

@@ -21,14 +21,13 @@ extension IssuerConfiguration {
 final class IssuerDecoder {
     let reporter: Reporter
     let path: String
-    /// With a slash at its end, or empty.
-    let directory: String
+    let paths: ConfigurationPaths
     var configuration = IssuerConfiguration()
 
     init(path: String, reporter: Reporter) {
         self.path = path
         self.reporter = reporter
-        directory = path.lastIndex(of: "/").map { String(path[...$0]) } ?? ""
+        paths = ConfigurationPaths(relativeTo: path)
     }
 
     func decode() {
@@ -50,7 +49,7 @@ final class IssuerDecoder {
         configuration.listeners = map.listeners()
         configuration.issuer = map.required("issuer").flatMap(issuerName) ?? ""
         map.required("signing_keys")?.mapping { keys in
-            configuration.keyDirectory = keys.required("directory")?.string().map(resolved) ?? ""
+            configuration.keyDirectory = keys.required("directory")?.string().map(paths.resolved) ?? ""
         }
         map.required("store")?.mapping(decodeStore)
         map.value("token")?.mapping { token in
@@ -61,7 +60,7 @@ final class IssuerDecoder {
         map.value("attestation")?.mapping(decodeAttestation)
         map.value("rate_limits")?.mapping(decodeRateLimits)
         map.value("admin")?.mapping { admin in
-            configuration.admin = admin.admin(beside: configuration.listeners, existingFile: existingFile)
+            configuration.admin = admin.admin(beside: configuration.listeners, existingFile: paths.existingFile)
         }
         configuration.timeouts = map.value("timeouts")?.mapping { $0.timeouts() } ?? configuration.timeouts
         configuration.loops = map.value("loops")?.integer(in: 0...256) ?? 0
@@ -87,7 +86,7 @@ final class IssuerDecoder {
             guard let path else {
                 return reporter.error("store kind sqlite needs 'path'", at: map.mark)
             }
-            if let text = path.string() { configuration.store = .sqlite(path: resolved(text)) }
+            if let text = path.string() { configuration.store = .sqlite(path: paths.resolved(text)) }
         case "redis":
             _ = map.value("url")
             kind.error("store kind \(word.quoted) is not available in this version")
@@ -100,32 +99,5 @@ final class IssuerDecoder {
         configuration.rateLimits.perClient = map.value("per_client")?.rate() ?? limits.perClient
         configuration.rateLimits.perDevice = map.value("per_device")?.rate() ?? limits.perDevice
         configuration.rateLimits.attestations = map.value("attestations")?.rate() ?? limits.attestations
-    }
-
-    /// A path as written: relative to his.yaml.
-    func resolved(_ path: String) -> String {
-        path.hasPrefix("/") ? path : directory + path
-    }
-
-    /// A path to a file that must be there.
-    func existingFile(_ value: ConfigurationValue) -> String? {
-        guard let text = value.string() else { return nil }
-        do throws(SystemFault) {
-            try FileSystem.requireFile(at: resolved(text))
-        } catch {
-            value.error("\(value.name.quoted): cannot read \(resolved(text).quoted): \(error)")
-        }
-        return resolved(text)
-    }
-
-    /// The octets of a file that the configuration names.
-    func contents(_ value: ConfigurationValue, limit: Int) -> [UInt8]? {
-        guard let text = value.string() else { return nil }
-        do throws(SystemFault) {
-            return try FileSystem.contents(of: resolved(text), limit: limit)
-        } catch {
-            value.error("\(value.name.quoted): cannot read \(resolved(text).quoted): \(error)")
-            return nil
-        }
     }
 }
