@@ -88,7 +88,7 @@ import Testing
         switch part {
         case "app_id": signer.appID = "other-app"
         case "device_id": signer.deviceID = "phone-2"
-        case "nonce": signed.nonce = "A" + challenge.nonce.dropFirst()
+        case "nonce": signed.nonce = (challenge.nonce.first == "A" ? "B" : "A") + challenge.nonce.dropFirst()
         case "key": signer = try Phone()
         default: break
         }

@@ -85,13 +85,18 @@ import Testing
         switch part {
         case "app_id": statement = Array("hid-key-proof-v1\nother-app\nphone-1\n\(challenge.nonce)".utf8)
         case "device_id": statement = Array("hid-key-proof-v1\ndemo-app\nphone-2\n\(challenge.nonce)".utf8)
-        case "nonce": statement = Array("hid-key-proof-v1\ndemo-app\nphone-1\nA\(challenge.nonce.dropFirst())".utf8)
+        case "nonce": statement = Array("hid-key-proof-v1\ndemo-app\nphone-1\n\(another(challenge.nonce))".utf8)
         case "no prefix": statement = Array("demo-app\nphone-1\n\(challenge.nonce)".utf8)
         case "body": statement = Array(#"{"pay":"all of it"}"#.utf8)
         default: statement = Array("hid-test-attestation-v1\ndemo-app\nphone-1\n\(challenge.nonce)".utf8)
         }
         let signature = try phone.key.signDER(digest: SHA256.digest(statement))
         #expect(try prove(TestDevice.base64(signature), challenge) == "key_proof_rejected")
+    }
+
+    /// The same nonce but for its first character.
+    private func another(_ nonce: String) -> String {
+        (nonce.first == "A" ? "B" : "A") + nonce.dropFirst()
     }
 
     @Test func `a device that never attested must attest`() throws {
