@@ -137,7 +137,7 @@ final class ExchangeDriver: ServerHandler {
         case .cut: (reason, end) = (.drainDeadline, .drainDeadline)
         }
         if exchange.reason == nil { exchange.ended(by: .gateway(reason), decision: .error) }
-        upstream?.cancel()
+        cancelForwarding()
         record(connection)
         reset()
     }
@@ -172,8 +172,7 @@ final class ExchangeDriver: ServerHandler {
 
     /// Answers ourselves; what the upstream still does is not wanted.
     private func giveUp(_ connection: ServerConnection, _ answer: Answer) {
-        upstream?.cancel()
-        upstream = nil
+        cancelForwarding()
         exchange.ended(by: answer.reason, decision: answer.decision)
         guard status == 0 else {
             record(connection)

@@ -43,6 +43,9 @@ extension ExchangeDriver {
         record.reason = exchange.reason
         record.status = status
         record.upstream = forward?.name
+        record.server = forward?.server
+        record.isReused = forward?.isReused == true
+        record.attempts = forward?.attempts ?? 0
         record.upstreamStatus = upstreamStatus
         record.bytesIn = connection.bytesIn
         record.bytesOut = connection.bytesOut
