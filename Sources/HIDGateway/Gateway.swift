@@ -19,6 +19,7 @@ package final class Gateway: RunningDaemon {
     private let lanes: [Lane]
     private let adminLane: Lane?
     private let budget: ConnectionBudget
+    private let upstreams: UpstreamDirectory
     private let accessLog: LineSink?
     private let phase = Mutex(Phase.starting)
     package let addresses: [String]
@@ -66,7 +67,7 @@ package final class Gateway: RunningDaemon {
 
         let bound = try BoundListeners(configuration.listeners.map(\.address), loops: loopCount, sockets: sockets)
         addresses = bound.names
-        let upstreams = UpstreamBudgets()
+        upstreams = try UpstreamDirectory(configuration, log: log)
         lanes = try Self.openLanes(
             configuration, count: loopCount, shared: shared, budget: budget, bound: bound, upstreams: upstreams)
         let resources = GatewayResources(sessions: shared.sessions, plans: plans) { [keepers = keepers.list] in
@@ -79,7 +80,7 @@ package final class Gateway: RunningDaemon {
                 sockets: sockets)
         }
         (adminLane, adminAddress) = (admin?.lane, admin?.address)
-        registerGauges(upstreams)
+        registerGauges()
         phase.withLock { $0 = .ready }
     }
 
@@ -118,7 +119,7 @@ package final class Gateway: RunningDaemon {
 
     private static func openLanes(
         _ configuration: GatewayConfiguration, count: Int, shared: SharedServices, budget: ConnectionBudget,
-        bound: BoundListeners, upstreams: UpstreamBudgets
+        bound: BoundListeners, upstreams: UpstreamDirectory
     ) throws(StartError) -> [Lane] {
         let listeners = zip(bound.names, configuration.listeners).map { name, listener in
             (name: name, trusted: AddressSet(listener.trustedProxies))
@@ -128,7 +129,7 @@ package final class Gateway: RunningDaemon {
             let loop: EventLoop
             do throws(SystemCallError) { loop = try EventLoop(index: index) } catch { throw .startup("\(error)") }
             guard
-                let services = LoopServices(loop: loop, shared: shared, listeners: listeners, budgets: upstreams)
+                let services = LoopServices(loop: loop, shared: shared, listeners: listeners, upstreams: upstreams)
             else { throw .startup("OpenSSL has no P-256; check the crypto policy of this machine") }
             let settings = ServerSettings(configuration)
             let group = ConnectionGroup(loop: loop, settings: settings, budget: budget, factory: services)
@@ -154,13 +155,11 @@ package final class Gateway: RunningDaemon {
             isReady: false, detail: "no usable keys of \(first.issuer): \(first.status.fault ?? "not loaded yet")")
     }
 
-    private func registerGauges(_ upstreams: UpstreamBudgets) {
+    private func registerGauges() {
         let registry = metrics.registry
+        upstreams.registerMetrics(registry)
         let (budget, shared) = (budget, shared)
         registry.gauge("hidgate_connections", help: "Client connections open now.") { Double(budget.count) }
-        registry.gauge("hidgate_upstream_connections", help: "Upstream connections open now.") {
-            Double(upstreams.open)
-        }
         registry.gauge("hidgate_sessions", help: "Sessions kept.") { Double(shared.sessions.count) }
         let replay = replay
         registry.gauge("hidgate_replay_marks", help: "Tokens the replay guard remembers.") { Double(replay.count) }
@@ -206,6 +205,9 @@ package final class Gateway: RunningDaemon {
             return
         }
         let keepers = keepers
+        // First, so that every loop that sees the new plan finds its upstreams.
+        upstreams.adopt(loaded)
+        upstreams.registerMetrics(metrics.registry)
         shared.plans.update { _ in GatewayPlan(configuration: loaded, keys: keepers.map(\.status.keys)) }
         log.info("reload.done", ["routes": .integer(loaded.routes.count)])
     }
@@ -231,6 +233,7 @@ package final class Gateway: RunningDaemon {
     private func stop() {
         phase.withLock { $0 = .stopped }
         for keeper in keepers { keeper.stop() }
+        upstreams.stop()
         if let replayPath {
             do throws(ReplayFileError) {
                 try ReplayFile.write(replay.save(now: MonotonicClock.now()), to: replayPath)
@@ -256,6 +259,7 @@ extension GatewayConfiguration {
     func fixedSection(differingFrom other: GatewayConfiguration) -> String? {
         if listeners != other.listeners { return "listeners" }
         if loops != other.loops { return "loops" }
+        if resolver != other.resolver { return "resolver" }
         if admin != other.admin { return "admin" }
         if store != other.store { return "store" }
         if sessions != other.sessions { return "sessions" }

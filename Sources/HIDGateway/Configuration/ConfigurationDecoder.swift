@@ -64,6 +64,7 @@ final class ConfigurationDecoder {
         }
         configuration.listeners = map.listeners()
         decodeUpstreams(map)
+        map.value("resolver")?.mapping(decodeResolver)
         decodeIssuers(map)
         map.required("defaults")?.mapping(decodeDefaults)
         map.value("sessions")?.mapping(decodeSessions)
