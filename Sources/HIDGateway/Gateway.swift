@@ -16,6 +16,7 @@ package final class Gateway: RunningDaemon {
     private let metrics: GatewayMetrics
     private let shared: SharedServices
     private let keepers: [KeySetKeeper]
+    private let tls: ListenerTLSSources
     private let lanes: [Lane]
     private let adminLane: Lane?
     private let budget: ConnectionBudget
@@ -66,6 +67,11 @@ package final class Gateway: RunningDaemon {
 
         let bound = try BoundListeners(configuration.listeners.map(\.address), loops: loopCount, sockets: sockets)
         addresses = bound.names
+        tls = try ListenerTLSSources(
+            configuration.listeners, names: bound.names, log: log, registry: metrics.registry,
+            metric: "hidgate_tls_certificate_expiry_seconds")
+        // Plain HTTP on an address that was meant for TLS would be worse than none.
+        guard tls.isEmpty else { throw .startup("connections of a listener with 'tls' are not served yet") }
         let upstreams = UpstreamBudgets()
         lanes = try Self.openLanes(
             configuration, count: loopCount, shared: shared, budget: budget, bound: bound, upstreams: upstreams)
@@ -199,6 +205,7 @@ package final class Gateway: RunningDaemon {
             log.error("reload.needs_restart", ["section": .string(section)])
             return
         }
+        tls.reload(loaded.listeners)
         let keepers = keepers
         shared.plans.update { _ in GatewayPlan(configuration: loaded, keys: keepers.map(\.status.keys)) }
         log.info("reload.done", ["routes": .integer(loaded.routes.count)])
@@ -245,10 +252,10 @@ private final class KeepersBox: @unchecked Sendable {
 }
 
 extension GatewayConfiguration {
-    /// The first section that a running gateway cannot take over; nil when only rules, upstreams, issuers' policies and
-    /// limits of requests differ.
+    /// The first section that a running gateway cannot take over; nil when only rules, upstreams, issuers' policies,
+    /// limits of requests and what the TLS of listeners is made of differ.
     func fixedSection(differingFrom other: GatewayConfiguration) -> String? {
-        if listeners != other.listeners { return "listeners" }
+        if !listeners.differsInTLSOnly(from: other.listeners) { return "listeners" }
         if loops != other.loops { return "loops" }
         if admin != other.admin { return "admin" }
         if store != other.store { return "store" }

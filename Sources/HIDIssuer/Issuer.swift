@@ -16,6 +16,7 @@ package final class Issuer: RunningDaemon {
     private let store: any IssuerStore
     private let keys: SigningKeys
     private let revocations: RevocationKeeper?
+    private let tls: ListenerTLSSources
     private let lanes: [Lane]
     private let adminLane: Lane?
     private let maintenance: Maintenance
@@ -60,6 +61,11 @@ package final class Issuer: RunningDaemon {
             timeouts: configuration.timeouts, limits: HeadLimits(headBytes: 16 << 10, fields: 64))
         let bound = try BoundListeners(configuration.listeners.map(\.address), loops: loops, sockets: sockets)
         addresses = bound.names
+        tls = try ListenerTLSSources(
+            configuration.listeners, names: bound.names, log: log, registry: metrics.registry,
+            metric: "hisd_tls_certificate_expiry_seconds")
+        // Plain HTTP on an address that was meant for TLS would be worse than none.
+        guard tls.isEmpty else { throw .startup("connections of a listener with 'tls' are not served yet") }
         let budget = ConnectionBudget(limit: 10_000, limitPerClient: 1_000)
         lanes = try Self.openLanes(loops, IssuerService(context: context), settings, budget, bound)
         let resources = IssuerResources(context: context, health: health)
@@ -151,6 +157,7 @@ package final class Issuer: RunningDaemon {
             log.error("reload.needs_restart", ["section": .string(section)])
             return
         }
+        tls.reload(loaded.listeners)
         context.replace(IssuerPlan(loaded))
         log.info("reload.done", ["apps": .integer(loaded.apps.count)])
     }
@@ -192,7 +199,7 @@ package final class StoreHealth: Sendable {
 extension IssuerConfiguration {
     /// The first section that a running issuer cannot take over.
     func fixedSection(differingFrom other: IssuerConfiguration) -> String? {
-        if listeners != other.listeners { return "listeners" }
+        if !listeners.differsInTLSOnly(from: other.listeners) { return "listeners" }
         if issuer != other.issuer { return "issuer" }
         if keyDirectory != other.keyDirectory { return "signing_keys" }
         if store != other.store { return "store" }

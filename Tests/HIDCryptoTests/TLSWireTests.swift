@@ -290,8 +290,8 @@ import Testing
         }
         try round(400)
         let before = try residentKiB()
-        try round(4000)
+        try round(2000)
         // A session that stays costs 20 KiB and more; other tests run beside this one.
-        #expect(try residentKiB() - before < 40_000)
+        #expect(try residentKiB() - before < 30_000)
     }
 }
