@@ -74,7 +74,7 @@ let package = Package(
         // Tests.
         tests("HidctlTests", ["hidctl", "HIDGateway", "HIDDaemon", "HIDVerifier", "HIDService", "HIDCrypto"]),
         tests("HidbenchTests", ["hidbench", "HIDCrypto"]),
-        tests("HIDDaemonTests", ["HIDDaemon", "HIDHTTP", "HIDService"]),
+        tests("HIDDaemonTests", ["HIDDaemon", "HIDHTTP", "HIDService", "HIDCrypto"]),
         tests(
             "HIDIssuerTests",
             ["HIDIssuer", "HIDDaemon", "HIDVerifier", "HIDHTTP", "HIDStore", "HIDService", "HIDCrypto"]),
