@@ -100,6 +100,7 @@ package struct DefaultsConfiguration: Sendable, Equatable {
     package var upstream = ""
     package var mode = Mode.monitoring
     package var block = BlockAnswer()
+    package var pathPolicy = PathPolicy.strict
 
     package init() {}
 }
@@ -188,6 +189,8 @@ package struct RouteRule: Sendable, Equatable {
     package var onReplayFailure = DependencyPolicy.closed
     package var block: BlockAnswer?
     package var methodsNotListed = MethodsNotListed.refuse
+    /// Spellings of a path that are forwarded as they came where the rule holds in every reading.
+    package var allowedSpellings: [AllowedSpelling] = []
 
     package init(name: String, match: Match) {
         self.name = name
