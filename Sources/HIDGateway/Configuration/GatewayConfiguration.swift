@@ -58,6 +58,7 @@ package struct DefaultsConfiguration: Sendable, Equatable {
     package var upstream = ""
     package var mode = Mode.monitoring
     package var block = BlockAnswer()
+    package var pathPolicy = PathPolicy.strict
 
     package init() {}
 }
@@ -152,6 +153,8 @@ package struct RouteRule: Sendable, Equatable {
     package var methodsNotListed = MethodsNotListed.refuse
     /// Empty: a request to upgrade is served as an ordinary one.
     package var upgrades: [Upgrade] = []
+    /// Spellings of a path that are forwarded as they came where the rule holds in every reading.
+    package var allowedSpellings: [AllowedSpelling] = []
 
     package init(name: String, match: Match) {
         self.name = name
