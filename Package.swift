@@ -43,6 +43,7 @@ let package = Package(
         // Layer 0: C libraries, one importer each. Module maps and small shims, no logic.
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .systemLibrary(name: "CNghttp2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
         .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .systemLibrary(name: "CLinux"),
@@ -51,7 +52,7 @@ let package = Package(
         library("HIDService", ["CYAML"]),
         // Layer 2: capabilities. They do not know each other.
         library("HIDVerifier", ["HIDCrypto"]),
-        library("HIDHTTP", ["HIDCrypto", "CCurl", "CLinux"]),
+        library("HIDHTTP", ["HIDCrypto", "CCurl", "CNghttp2", "CLinux"]),
         library("HIDStore", ["CSQLite"]),
         // What both daemons are: listeners, loops, admin listener, life.
         library("HIDDaemon", ["HIDCrypto", "HIDHTTP", "HIDService"]),
