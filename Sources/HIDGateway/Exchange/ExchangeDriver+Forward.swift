@@ -22,24 +22,24 @@ struct ForwardState {
 extension ExchangeDriver: UpstreamHandler {
     // MARK: - The request
 
-    func startForwarding(_ connection: ServerConnection) {
+    func startForwarding(_ stream: ServerStream) {
         phase = .forwarding
-        let request = connection.request
+        let request = stream.request
         let isComplete = held != nil && contentCount <= UInt64(plan.configuration.limits.signedBody)
         let framing: BodyFraming = isComplete ? .length(contentCount) : request.framing
         forward = ForwardState(
             start: loop.now, name: plan.upstreams[exchange.route.upstream].name, isChunked: framing == .chunked)
         forward?.isHeldPending = held != nil
-        guard connectUpstream(connection, framing: framing) else { return }
-        if held == nil, request.expectsContinue, request.framing != .none { connection.sendInterim(status: 100) }
+        guard connectUpstream(stream, framing: framing) else { return }
+        if held == nil, request.expectsContinue, request.framing != .none { stream.sendInterim(status: 100) }
         sendHeld()
     }
 
     /// Takes a connection and writes the head.
     ///
     /// False when there is none: the client has its answer.
-    private func connectUpstream(_ connection: ServerConnection, framing: BodyFraming, fresh: Bool = false) -> Bool {
-        let request = connection.request
+    private func connectUpstream(_ stream: ServerStream, framing: BodyFraming, fresh: Bool = false) -> Bool {
+        let request = stream.request
         let pool = services.pool(exchange.route.upstream, of: plan)
         do throws(UpstreamFault) {
             let upstream = try pool.acquire(for: self, isHeadRequest: request.isMethod("HEAD"), fresh: fresh)
@@ -47,25 +47,25 @@ extension ExchangeDriver: UpstreamHandler {
             let head = ForwardedRequest(
                 request: request, path: scratch.path, query: exchange.query, route: exchange.route,
                 token: exchange.token, wasChecked: exchange.wasChecked, isVerified: exchange.isVerified,
-                requestID: requestID, peer: connection.peer, isBehindTrustedProxy: isBehindTrustedProxy,
+                requestID: requestID, peer: stream.peer.address, isBehindTrustedProxy: isBehindTrustedProxy,
                 authority: pool.target.authority, framing: framing)
             upstream.write { head.write(into: &$0) }
             return true
         } catch {
-            fail(error, connection)
+            fail(error, stream)
             return false
         }
     }
 
     /// Sends what was held, as far as the upstream takes it; the client waits until it is out.
     private func sendHeld() {
-        guard forward?.isHeldPending == true, let held, let upstream, let connection else { return }
+        guard forward?.isHeldPending == true, let held, let upstream, let stream else { return }
         while !upstream.isBackedUp {
             do throws(HeldContent.SpoolError) {
                 guard let piece = try held.next() else {
                     forward?.isHeldPending = false
                     self.held = nil
-                    if forward?.isRequestComplete == true { finishRequest() } else { connection.resumeContent() }
+                    if forward?.isRequestComplete == true { finishRequest() } else { stream.resumeContent() }
                     return
                 }
                 write(piece.span, to: upstream)
@@ -73,18 +73,18 @@ extension ExchangeDriver: UpstreamHandler {
                 upstream.cancel()
                 self.upstream = nil
                 exchange.ended(by: .gateway(.spoolFailed), decision: .error)
-                respond(Answer(.error, .gateway(.spoolFailed), status: 503, retryAfter: 1), connection)
+                respond(Answer(.error, .gateway(.spoolFailed), status: 503, retryAfter: 1), stream)
                 return
             }
         }
-        connection.pauseContent()
+        stream.pauseContent()
     }
 
-    func sendContent(_ content: Span<UInt8>, _ connection: ServerConnection) {
+    func sendContent(_ content: Span<UInt8>, _ stream: ServerStream) {
         // While held content is still going out the client is paused, so the order is kept.
         guard let upstream else { return }
         write(content, to: upstream)
-        if upstream.isBackedUp { connection.pauseContent() }
+        if upstream.isBackedUp { stream.pauseContent() }
     }
 
     private func write(_ content: Span<UInt8>, to upstream: UpstreamConnection) {
@@ -111,25 +111,25 @@ extension ExchangeDriver: UpstreamHandler {
 
     func upstreamDrained() {
         if forward?.isHeldPending == true { return sendHeld() }
-        connection?.resumeContent()
+        stream?.resumeContent()
     }
 
     // MARK: - The answer
 
     func upstreamHead(_ upstream: UpstreamConnection) {
-        guard let connection else { return }
+        guard let stream else { return }
         let response = upstream.response
         if response.status < 200 {
             // 100 was ours to send; 103 is for the client.
             if response.status == 103 {
-                connection.sendInterim(status: 103) { ForwardedResponse.write(response, into: &$0) }
+                stream.sendInterim(status: 103) { ForwardedResponse.write(response, into: &$0) }
             }
             return
         }
         if forward?.headTime == nil { forward?.headTime = loop.now }
         upstreamStatus = response.status
         status = response.status
-        connection.startResponse(status: response.status, framing: framing(response)) { out in
+        stream.startResponse(status: response.status, framing: framing(response)) { out in
             ForwardedResponse.write(response, into: &out)
             _ = HeadWriter.field("X-Request-Id", checking: requestID, into: &out)
         }
@@ -144,48 +144,48 @@ extension ExchangeDriver: UpstreamHandler {
     }
 
     func upstreamContent(_ upstream: UpstreamConnection, _ content: Span<UInt8>) {
-        guard let connection else { return }
-        connection.writeContent(content)
-        if connection.isBackedUp { upstream.pause() }
+        guard let stream else { return }
+        stream.writeContent(content)
+        if stream.isBackedUp { upstream.pause() }
     }
 
     func upstreamEnded() {
         upstream = nil
-        connection?.endResponse()
+        stream?.endResponse()
     }
 
     func upstreamFailed(_ fault: UpstreamFault) {
         let failed = upstream
         upstream = nil
-        guard let connection else { return }
-        if let failed, canRetry(fault, failed, connection) {
+        guard let stream else { return }
+        if let failed, canRetry(fault, failed, stream) {
             forward?.wasRetried = true
             services.shared.metrics.upstreamRetries.add(shard: loop.index)
-            guard connectUpstream(connection, framing: connection.request.framing, fresh: true) else { return }
+            guard connectUpstream(stream, framing: stream.request.framing, fresh: true) else { return }
             return finishRequest()
         }
-        fail(fault, connection)
+        fail(fault, stream)
     }
 
     /// A safe request without content, once, on a reused connection that died before it said a word (RFC 9110 9.2.2).
     private func canRetry(
-        _ fault: UpstreamFault, _ failed: UpstreamConnection, _ connection: ServerConnection
+        _ fault: UpstreamFault, _ failed: UpstreamConnection, _ stream: ServerStream
     ) -> Bool {
-        let request = connection.request
+        let request = stream.request
         let isSafe = request.isMethod("GET") || request.isMethod("HEAD") || request.isMethod("OPTIONS")
         return fault == .closed && failed.isReused && !failed.hasAnswered && forward?.wasRetried == false && isSafe
             && (request.framing == .none || request.framing == .length(0)) && status == 0
     }
 
-    private func fail(_ fault: UpstreamFault, _ connection: ServerConnection) {
+    private func fail(_ fault: UpstreamFault, _ stream: ServerStream) {
         exchange.ended(by: .upstream(fault), decision: .error)
         guard status == 0 else {
             end = .upstreamAbort
-            record(connection)
+            record(stream)
             reset()
-            return connection.abort()
+            return stream.abort()
         }
         let retryAfter = fault.status == 503 ? 1 : nil
-        respond(Answer(.error, .upstream(fault), status: fault.status, retryAfter: retryAfter), connection)
+        respond(Answer(.error, .upstream(fault), status: fault.status, retryAfter: retryAfter), stream)
     }
 }

@@ -7,11 +7,11 @@ internal import HIDVerifier
 
 /// The end of an exchange: one line, one set of counters, one touch of its session, whatever the way out.
 extension ExchangeDriver {
-    func record(_ connection: ServerConnection) {
+    func record(_ stream: ServerStream) {
         guard !isRecorded else { return }
         isRecorded = true
         var record = ExchangeRecord()
-        fill(&record, from: connection)
+        fill(&record, from: stream)
         if let token = exchange.token {
             record.hid = token.hid
             record.verdict = token.effectiveVerdict.rawValue
@@ -23,8 +23,8 @@ extension ExchangeDriver {
         log.write(services.line.bytes)
     }
 
-    private func fill(_ record: inout ExchangeRecord, from connection: ServerConnection) {
-        let request = connection.request
+    private func fill(_ record: inout ExchangeRecord, from stream: ServerStream) {
+        let request = stream.request
         let now = MonotonicClock.now()
         record.time = loop.wall
         record.requestID = requestID
@@ -32,7 +32,7 @@ extension ExchangeDriver {
         record.client = client
         record.listener = listener
         record.method = request.bytes[request.method]
-        record.minorVersion = request.minorVersion
+        record.version = stream.version
         record.host = request.host.map { request.bytes[$0] } ?? []
         record.path = scratch.path
         record.route = exchange.route.name
@@ -44,9 +44,9 @@ extension ExchangeDriver {
         record.status = status
         record.upstream = forward?.name
         record.upstreamStatus = upstreamStatus
-        record.bytesIn = connection.bytesIn
-        record.bytesOut = connection.bytesOut
-        record.totalTime = now &- connection.requestStart
+        record.bytesIn = stream.bytesIn
+        record.bytesOut = stream.bytesOut
+        record.totalTime = now &- stream.requestStart
         record.verifyTime = verifyTime
         record.upstreamTime = forward.map { ($0.headTime ?? now) &- $0.start }
         record.end = end

@@ -4,11 +4,11 @@ internal import CLinux
 internal import Glibc
 package import Synchronization
 
-/// Makes the application side of each new connection.
+/// Makes the application side of each new stream.
 ///
 /// Called on the connection's loop.
 package protocol ServerHandlerFactory: AnyObject {
-    func makeHandler(loop: EventLoop, peer: PeerAddress, listener: Int) -> any ServerHandler
+    func makeHandler(loop: EventLoop, listener: Int) -> any ServerHandler
 }
 
 /// How many connections all loops of a server hold, and how many they may.
@@ -56,6 +56,16 @@ package final class ConnectionBudget: Sendable {
     }
 }
 
+/// A connection of whatever kind, as its group knows it.
+protocol ConnectionMember: AnyObject {
+    /// The client its place is counted for.
+    var peer: PeerAddress { get }
+    /// Ends the connection if nothing is under way, or as soon as nothing is: the server drains.
+    func closeIfIdle()
+    /// Ends the connection now.
+    func cut()
+}
+
 /// The listeners and connections of one loop.
 ///
 /// Confined to it.
@@ -66,10 +76,10 @@ package final class ConnectionGroup {
     /// Connections refused because a limit was reached.
     package let refused = Atomic<Int>(0)
 
-    private let settings: ServerSettings
+    let settings: ServerSettings
     private let budget: ConnectionBudget
     private let factory: any ServerHandlerFactory
-    private var connections: [ObjectIdentifier: ServerConnection] = [:]
+    private var connections: [ObjectIdentifier: any ConnectionMember] = [:]
     private var acceptors: [Acceptor] = []
     private var onEmpty: (() -> Void)?
 
@@ -117,23 +127,23 @@ package final class ConnectionGroup {
         done?()
     }
 
-    func remove(_ connection: ServerConnection) {
+    func remove(_ connection: any ConnectionMember) {
         guard connections.removeValue(forKey: ObjectIdentifier(connection)) != nil else { return }
         budget.giveBack(connection.peer)
         if isDraining, connections.isEmpty { loop.afterEvents { [weak self] in self?.finishDrain() } }
     }
 
-    func accepted(_ descriptor: Int32, from peer: PeerAddress, listener: Int) {
-        guard budget.take(peer) else {
+    func accepted(_ descriptor: Int32, from peer: PeerEndpoint, listener: Int) {
+        guard budget.take(peer.address) else {
             refused.add(1, ordering: .relaxed)
             sendBusy(descriptor)
             close(descriptor)
             return
         }
-        let handler = factory.makeHandler(loop: loop, peer: peer, listener: listener)
-        let connection = ServerConnection(
-            descriptor: descriptor, peer: peer, listener: listener, loop: loop, settings: settings, owner: self,
-            handler: handler)
+        let stream = ServerStream(loop: loop, peer: peer, listener: listener, isHTTP2: false)
+        let handler = factory.makeHandler(loop: loop, listener: listener)
+        let connection = HTTP1Connection(
+            transport: ServerTransport(descriptor: descriptor), stream: stream, owner: self, handler: handler)
         connections[ObjectIdentifier(connection)] = connection
         do throws(SystemCallError) {
             try connection.start()
@@ -199,7 +209,7 @@ final class Acceptor: EventHandler {
                 return
             }
             if storage.ss_family != sa_family_t(AF_UNIX) { setNoDelay(client) }
-            group.accepted(client, from: PeerAddress(storage), listener: listener)
+            group.accepted(client, from: PeerEndpoint(storage), listener: listener)
         }
     }
 
