@@ -85,7 +85,7 @@ let package = Package(
         tests("HIDCryptoTests", ["HIDCrypto"]),
         tests("HIDVerifierTests", ["HIDVerifier", "HIDCrypto"]),
         tests("HIDServiceTests", ["HIDService"]),
-        tests("HIDHTTPTests", ["HIDHTTP"], exclude: ["Vectors"]),
+        tests("HIDHTTPTests", ["HIDHTTP", "CNghttp2"], exclude: ["Vectors"]),
         tests("HIDStoreTests", ["HIDStore"]),
         tests(
             "HIDGatewayTests",

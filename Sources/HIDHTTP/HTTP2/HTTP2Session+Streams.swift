@@ -37,13 +37,13 @@ extension HTTP2Session {
 
     private func tellContent(_ stream: HTTP2Stream) {
         guard stream.refusal == nil else { return discardInput(stream) }
-        while !stream.isPaused, !stream.isOver, !stream.isAnswerEnded, !stream.input.isEmpty {
+        while !stream.input.isEmpty, !stream.isOver, !stream.isAnswerEnded, !isHeld(stream) {
             let octets = stream.input.takeAll()
             waitingInput -= octets.count
             consume(stream, octets.count)
             delegate?.requestContent(stream, octets.span)
         }
-        guard stream.isRemoteEnded, !stream.isEndTold, stream.input.isEmpty, !stream.isPaused else { return }
+        guard stream.isRemoteEnded, !stream.isEndTold, stream.input.isEmpty, !isHeld(stream) else { return }
         guard !stream.isOver, !stream.isAnswerEnded else { return }
         stream.isEndTold = true
         delegate?.requestEnded(stream)
@@ -71,18 +71,14 @@ extension HTTP2Session {
         }
     }
 
-    // MARK: - Back-pressure
-
-    /// Stops telling content; the client is held back by the window of the stream.
-    package func pause(_ stream: HTTP2Stream) {
-        stream.isPaused = true
+    /// Whether content waits: the window of the stream then holds the client back.
+    private func isHeld(_ stream: HTTP2Stream) -> Bool {
+        delegate?.holdsContent(stream) ?? true
     }
 
-    /// Goes on telling content.
+    /// Goes on telling content that was held.
     package func resume(_ stream: HTTP2Stream, now: UInt64) {
-        guard stream.isPaused else { return }
         self.now = now
-        stream.isPaused = false
         stream.lastInput = now
         touch(stream)
         deliver()

@@ -11,6 +11,8 @@ package protocol HTTP2SessionDelegate: AnyObject {
     func requestBegan(_ stream: HTTP2Stream)
     /// The request is well-formed and over a limit; the status of the fault answers it.
     func requestRefused(_ stream: HTTP2Stream, _ fault: RequestFault)
+    /// Whether no content is wanted now; `resume` tells what came meanwhile.
+    func holdsContent(_ stream: HTTP2Stream) -> Bool
     /// Content octets; the span is valid only during the call, and its octets are taken.
     func requestContent(_ stream: HTTP2Stream, _ content: Span<UInt8>)
     /// The request is whole: its content has the length it announced; trailers are in `stream.trailers`.

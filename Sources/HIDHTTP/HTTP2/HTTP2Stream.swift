@@ -42,7 +42,6 @@ package final class HTTP2Stream {
     var hasHead = false
     /// The client has ended the stream.
     var isRemoteEnded = false
-    var isPaused = false
 
     // What the delegate knows.
     var isTouched = false
@@ -82,8 +81,6 @@ package final class HTTP2Stream {
 
     /// Whether the whole request has come.
     package var isRequestComplete: Bool { isRemoteEnded }
-    /// Whether the client is held back because its content is not taken now.
-    package var isContentPaused: Bool { isPaused }
     /// Whether octets of the answer wait for the client.
     package var hasWaitingOutput: Bool { !output.isEmpty }
     /// Octets of the answer that wait.
