@@ -66,6 +66,8 @@ extension HTTP2Session {
     }
 
     private func judgeControl(_ header: FrameHeader, _ kind: FrameHeader.Kind) -> HTTP2Fault? {
+        // The framing layer passes over PRIORITY without a look (RFC 9113 section 6.3).
+        if header.type == 2, header.stream == 0 { return .protocolError }
         if kind == .windowUpdate, header.stream > 0, header.stream <= lastOpened, streams[header.stream] == nil {
             return budget.strayFrame(at: now) ?? budget.controlFrame(kind, at: now)
         }
