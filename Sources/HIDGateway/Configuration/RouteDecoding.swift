@@ -21,6 +21,7 @@ extension ConfigurationDecoder {
         rule.stripHeaders = (map.value("strip_headers")?.list() ?? []).compactMap(fieldName)
         rule.block = map.value("block").map { blockAnswer($0, or: configuration.defaults.block) }
         rule.methodsNotListed = map.value("methods_not_listed")?.word(RouteRule.MethodsNotListed.self) ?? .refuse
+        rule.upgrades = (map.value("upgrade")?.list() ?? []).compactMap { $0.word(RouteRule.Upgrade.self) }
         if let upstream = map.value("upstream"), let text = upstream.string() {
             rule.upstream = text
             upstreamReferences.append(Reference(name: text, mark: upstream.mark))

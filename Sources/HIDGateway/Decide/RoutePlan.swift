@@ -20,6 +20,7 @@ package struct RoutePlan: Sendable {
     package let onReplayFailure: RouteRule.DependencyPolicy
     package let block: BlockAnswer
     package let methodsNotListed: RouteRule.MethodsNotListed
+    package let allowsWebSocket: Bool
     /// Value of Allow for a method that is not listed.
     package let allow: String
 
@@ -40,6 +41,7 @@ package struct RoutePlan: Sendable {
         onReplayFailure = rule.onReplayFailure
         block = rule.block ?? defaults.block
         methodsNotListed = rule.methodsNotListed
+        allowsWebSocket = rule.upgrades.contains(.websocket)
         allow = rule.match.methods.joined(separator: ", ")
     }
 
@@ -57,6 +59,7 @@ package struct RoutePlan: Sendable {
         onReplayFailure = .closed
         block = defaults.block
         methodsNotListed = .pass
+        allowsWebSocket = false
         allow = ""
     }
 

@@ -16,6 +16,8 @@ struct ForwardState {
     var isRequestComplete = false
     /// Sent again already.
     var wasRetried = false
+    /// The upgrade that the request asks for and the route allows.
+    var handshake: WebSocketHandshake?
 }
 
 /// The upstream's side of an exchange.
@@ -30,6 +32,7 @@ extension ExchangeDriver: UpstreamHandler {
         forward = ForwardState(
             start: loop.now, name: plan.upstreams[exchange.route.upstream].name, isChunked: framing == .chunked)
         forward?.isHeldPending = held != nil
+        if exchange.route.allowsWebSocket, !stream.isHTTP2 { forward?.handshake = WebSocketHandshake(request) }
         guard connectUpstream(stream, framing: framing) else { return }
         if held == nil, request.expectsContinue, request.framing != .none { stream.sendInterim(status: 100) }
         sendHeld()
@@ -48,7 +51,8 @@ extension ExchangeDriver: UpstreamHandler {
                 request: request, path: scratch.path, query: exchange.query, route: exchange.route,
                 token: exchange.token, wasChecked: exchange.wasChecked, isVerified: exchange.isVerified,
                 requestID: requestID, peer: stream.peer.address, isBehindTrustedProxy: isBehindTrustedProxy,
-                authority: pool.target.authority, framing: framing)
+                authority: pool.target.authority, framing: framing, isUpgrade: forward?.handshake != nil)
+            upstream.expectsSwitch = forward?.handshake != nil
             upstream.write { head.write(into: &$0) }
             return true
         } catch {
@@ -98,6 +102,7 @@ extension ExchangeDriver: UpstreamHandler {
 
     /// Tells the upstream that the request is complete; once, however often it is called.
     func endContent() {
+        guard phase != .tunnel else { upstream?.endTunnel(); return }
         guard forward?.isRequestComplete == false else { return }
         forward?.isRequestComplete = true
         if forward?.isHeldPending != true { finishRequest() }
@@ -105,7 +110,10 @@ extension ExchangeDriver: UpstreamHandler {
 
     private func finishRequest() {
         guard let upstream else { return }
-        if forward?.isChunked == true { upstream.write { HeadWriter.lastChunk(into: &$0) } }
+        if forward?.isChunked == true {
+            let trailers = ForwardedTrailers.request(stream?.trailers ?? [])
+            upstream.write { HeadWriter.lastChunk(trailers: trailers, into: &$0) }
+        }
         upstream.endRequest()
     }
 
@@ -119,6 +127,7 @@ extension ExchangeDriver: UpstreamHandler {
     func upstreamHead(_ upstream: UpstreamConnection) {
         guard let stream else { return }
         let response = upstream.response
+        if response.status == 101 { return switchProtocols(response, upstream, stream) }
         if response.status < 200 {
             // 100 was ours to send; 103 is for the client.
             if response.status == 103 {
@@ -131,6 +140,24 @@ extension ExchangeDriver: UpstreamHandler {
         status = response.status
         stream.startResponse(status: response.status, framing: framing(response)) { out in
             ForwardedResponse.write(response, into: &out)
+            _ = HeadWriter.field("X-Request-Id", checking: requestID, into: &out)
+        }
+    }
+
+    /// A tunnel opens only for the answer to the very handshake that was sent.
+    private func switchProtocols(_ response: ResponseHead, _ upstream: UpstreamConnection, _ stream: ServerStream) {
+        guard forward?.handshake?.isAccepted(by: response) == true else {
+            upstream.cancel()
+            self.upstream = nil
+            return fail(.switchedProtocols, stream)
+        }
+        forward?.headTime = loop.now
+        upstreamStatus = 101
+        status = 101
+        phase = .tunnel
+        stream.switchProtocols(idle: Delay(plan.configuration.tunnelIdle)) { out in
+            ForwardedResponse.write(response, into: &out)
+            out.append(literal: "Connection: upgrade\r\nUpgrade: websocket\r\n")
             _ = HeadWriter.field("X-Request-Id", checking: requestID, into: &out)
         }
     }
@@ -149,9 +176,9 @@ extension ExchangeDriver: UpstreamHandler {
         if stream.isBackedUp { upstream.pause() }
     }
 
-    func upstreamEnded() {
+    func upstreamEnded(trailers: [UInt8]) {
         upstream = nil
-        stream?.endResponse()
+        stream?.endResponse(trailers: ForwardedTrailers.response(trailers))
     }
 
     func upstreamFailed(_ fault: UpstreamFault) {

@@ -19,6 +19,8 @@ final class ExchangeDriver: ServerHandler {
         case marking
         /// The upstream has the head; `isHeldPending`: held content is still going out.
         case forwarding
+        /// Octets pass both ways until one side closes.
+        case tunnel
     }
 
     let services: LoopServices
@@ -77,6 +79,7 @@ final class ExchangeDriver: ServerHandler {
     }
 
     func requestContent(_ stream: ServerStream, _ content: Span<UInt8>) {
+        if phase == .tunnel { return sendContent(content, stream) }
         contentCount += UInt64(content.count)
         guard phase != .idle, phase != .marking else { return }
         guard contentCount <= UInt64(plan.configuration.limits.body) else {
@@ -97,7 +100,7 @@ final class ExchangeDriver: ServerHandler {
             noteFailure()
             perform(action, stream)
             if phase == .forwarding { endContent() }
-        case .forwarding: endContent()
+        case .forwarding, .tunnel: endContent()
         }
     }
 

@@ -20,7 +20,11 @@ struct ForwardedRequest {
     /// Sent as Host when the client sent none.
     let authority: [UInt8]
     let framing: BodyFraming
+    /// Whether it asks to go on as a WebSocket.
+    let isUpgrade: Bool
 
+    private static let te = FieldName("te")
+    private static let trailers = FieldName("trailers")
     private static let forwardedPrefix = FieldName("x-forwarded-")
     private static let forwardedFor = FieldName("x-forwarded-for")
     private static let forwardedProto = FieldName("x-forwarded-proto")
@@ -36,7 +40,26 @@ struct ForwardedRequest {
         case .chunked: HeadWriter.field("Transfer-Encoding", "chunked", into: &out)
         case .none, .untilClose: break
         }
+        if isUpgrade {
+            out.append(literal: "Connection: upgrade\r\nUpgrade: websocket\r\n")
+        } else if acceptsTrailers {
+            out.append(literal: "TE: trailers\r\nConnection: TE\r\n")
+        }
         HeadWriter.endOfHead(into: &out)
+    }
+
+    /// Whether the client says that it reads trailers; transfer codings it may list beside do not cross a hop.
+    private var acceptsTrailers: Bool {
+        guard let first = request.first(Self.te) else { return false }
+        let bytes = request.bytes.span
+        if Self.trailers.matches(bytes.extracting(first.value)) { return true }
+        for line in request.fields where Self.te.matches(bytes.extracting(line.name)) {
+            for element in request.bytes[line.value].split(separator: 0x2C) {
+                let word = element.drop { $0 == 0x20 || $0 == 0x09 }.prefix { $0 != 0x20 && $0 != 0x09 && $0 != 0x3B }
+                if Self.trailers.matches(Array(word).span) { return true }
+            }
+        }
+        return false
     }
 
     private func writeRequestLine(into out: inout [UInt8]) {

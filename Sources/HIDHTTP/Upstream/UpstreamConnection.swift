@@ -11,7 +11,9 @@ package protocol UpstreamHandler: AnyObject {
     /// Content octets, without any transfer coding.
     func upstreamContent(_ connection: UpstreamConnection, _ content: Span<UInt8>)
     /// The answer is complete; the connection belongs to the pool again.
-    func upstreamEnded()
+    ///
+    /// `trailers` are field lines as octets, each with its CRLF.
+    func upstreamEnded(trailers: [UInt8])
     /// There will be no (further) answer; the connection is gone.
     func upstreamFailed(_ fault: UpstreamFault)
     /// What was written has left; more may follow.
@@ -31,6 +33,10 @@ package final class UpstreamConnection: EventHandler, Flushable {
     package private(set) var isReused = false
     /// Whether any octet of the answer under way has come.
     package private(set) var hasAnswered = false
+    /// Whether the request asks for another protocol, so that a 101 is an answer and no fault.
+    ///
+    /// What follows it is a tunnel: octets both ways until one side closes.
+    package var expectsSwitch = false
     /// Answer octets received for the exchange under way.
     package private(set) var bytesIn = 0
 
@@ -56,6 +62,8 @@ package final class UpstreamConnection: EventHandler, Flushable {
     private var reader: BodyReader?
     private var pending: [UInt8] = []
     private var interimCount = 0
+    private var isTunnel = false
+    private var isTunnelEnded = false
 
     /// Well below what libcurl reads at once.
     private static let shortRead = 16 << 10
@@ -100,6 +108,7 @@ package final class UpstreamConnection: EventHandler, Flushable {
         bytesIn = 0
         reader = nil
         isPaused = false
+        expectsSwitch = false
         response.reset()
         parser.reset()
         if state == .idle {
@@ -144,6 +153,15 @@ package final class UpstreamConnection: EventHandler, Flushable {
     package func endRequest() {
         requestEnded = true
         armForAnswer()
+    }
+
+    /// Tells the far end of a tunnel that nothing more comes, once what was written has left.
+    ///
+    /// Through TLS there is no way to say so alone: the connection ends.
+    package func endTunnel() {
+        guard isTunnel, !isTunnelEnded else { return }
+        isTunnelEnded = true
+        scheduleFlush()
     }
 
     /// Gives the exchange up: whatever is under way is cut.
@@ -200,7 +218,7 @@ package final class UpstreamConnection: EventHandler, Flushable {
 
     /// The upstream owes us something: to take octets, or to answer a complete request.
     private func armForAnswer() {
-        guard state == .active, !isPaused else { return }
+        guard state == .active, !isPaused, !isTunnel else { return }
         if requestEnded || !output.isEmpty || hasAnswered { arm(delays.response) } else { timer?.cancel() }
     }
 
@@ -223,6 +241,7 @@ package final class UpstreamConnection: EventHandler, Flushable {
             return
         }
         if output.count < before { armForAnswer() }
+        if isTunnelEnded, output.isEmpty { return target.isTLS ? finishTunnel() : transport.closeWrite() }
         if isCongested, output.count < target.highWater / 2 {
             isCongested = false
             handler?.upstreamDrained()
@@ -273,7 +292,7 @@ package final class UpstreamConnection: EventHandler, Flushable {
             if count < Self.shortRead, !target.isTLS, !peerClosed { readable = false }
             bytesIn += count
             hasAnswered = true
-            arm(delays.response)
+            armForAnswer()
             let octets = loop.scratch.bytes
             guard pending.isEmpty else {
                 pending.append(contentsOf: octets[..<count])
@@ -327,7 +346,9 @@ package final class UpstreamConnection: EventHandler, Flushable {
             return nil
         case .complete(let count):
             let status = response.status
-            if status < 200 {
+            if status == 101, expectsSwitch, requestEnded, output.isEmpty {
+                beginTunnel()
+            } else if status < 200 {
                 guard interim(status) else { return nil }
             } else {
                 reader = BodyReader(framing: response.framing)
@@ -335,6 +356,14 @@ package final class UpstreamConnection: EventHandler, Flushable {
             }
             return count
         }
+    }
+
+    /// The time that a tunnel may be silent is the client side's to watch: it sees both directions.
+    private func beginTunnel() {
+        isTunnel = true
+        timer?.cancel()
+        reader = BodyReader(framing: .untilClose)
+        handler?.upstreamHead(self)
     }
 
     private func interim(_ status: Int) -> Bool {
@@ -353,7 +382,12 @@ package final class UpstreamConnection: EventHandler, Flushable {
         return state == .active
     }
 
+    private func finishTunnel() {
+        complete(leftOver: 0, canReuse: false)
+    }
+
     private func complete(leftOver: Int, canReuse: Bool) {
+        let trailers = reader?.trailers ?? []
         let handler = handler
         self.handler = nil
         timer?.cancel()
@@ -364,7 +398,7 @@ package final class UpstreamConnection: EventHandler, Flushable {
         } else {
             close()
         }
-        handler?.upstreamEnded()
+        handler?.upstreamEnded(trailers: trailers)
     }
 
     private func fail(_ fault: UpstreamFault) {
