@@ -74,6 +74,7 @@ struct HTTP2HeadBuilder {
 
     private mutating func addField(_ name: Span<UInt8>, _ value: Span<UInt8>) {
         if Self.cookie.matches(name) {
+            guard !value.isEmpty else { return }
             if !cookies.isEmpty { cookies.append(literal: "; ") }
             return cookies.append(copying: value)
         }

@@ -211,7 +211,7 @@ extension HTTP2Session {
         case NGHTTP2_RST_STREAM.rawValue: sentReset(header.stream_id, stream)
         case NGHTTP2_GOAWAY.rawValue:
             let code = unsafe frame.pointee.goaway.error_code
-            if code != HTTP2ErrorCode.noError.rawValue { end(fault(ofGoAway: code)) }
+            if code != HTTP2ErrorCode.noError.rawValue { end(fault(ofGoAway: code)) } else { noticeSent() }
         default: break
         }
     }

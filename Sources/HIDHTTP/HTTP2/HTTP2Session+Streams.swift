@@ -99,6 +99,7 @@ extension HTTP2Session {
         guard stream.isClosed, stream.isReleased || !stream.isAnnounced, !stream.isTouched else { return }
         guard let known = streams[stream.id], known === stream else { return }
         streams[stream.id] = nil
+        lastStreamEnd = now
         if stream.holdsSlot {
             stream.holdsSlot = false
             slots -= 1

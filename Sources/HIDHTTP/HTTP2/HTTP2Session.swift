@@ -13,6 +13,10 @@ internal import CNghttp2
     package let limits: HTTP2Limits
     /// Why the connection is over, once it is.
     package internal(set) var fault: HTTP2Fault?
+    /// Whether any octet of the client has come.
+    package private(set) var hasReceived = false
+    /// When a stream last gave its place back.
+    package internal(set) var lastStreamEnd: UInt64 = 0
     /// Whether the preface and the client's first SETTINGS have come.
     package internal(set) var isReady = false
     /// Streams that hold one of the client's places: open, or with work of ours still under way.
@@ -76,6 +80,7 @@ internal import CNghttp2
     /// After a fault nothing more is read: `transmit` what is left and close.
     package func receive(_ bytes: Span<UInt8>, now: UInt64) {
         self.now = now
+        if !bytes.isEmpty { hasReceived = true }
         read(bytes)
         deliver()
     }
@@ -144,6 +149,8 @@ internal import CNghttp2
             } else {
                 output.append(frame)
             }
+            // What was sent may have been one reset too many.
+            if let pendingFault { terminate(pendingFault) }
         }
     }
 
@@ -152,6 +159,9 @@ internal import CNghttp2
 
     /// Whether every stream has ended and no new one will come.
     package var isDone: Bool { fault != nil || (hasSaidGoodbye && streams.isEmpty) }
+
+    /// Whether no stream is open and no work is under way.
+    package var hasNoStreams: Bool { streams.isEmpty }
 
     /// Streams that are not over or whose work is still under way.
     package var openStreams: some Sequence<HTTP2Stream> { streams.values }
@@ -230,17 +240,24 @@ internal import CNghttp2
     package func beginShutdown() {
         guard !isShuttingDown, fault == nil else { return }
         isShuttingDown = true
-        unsafe nghttp2_submit_shutdown_notice(session)
-        unsafe nghttp2_submit_ping(session, UInt8(truncatingIfNeeded: NGHTTP2_FLAG_NONE.rawValue), nil)
+        if unsafe nghttp2_submit_shutdown_notice(session) != 0 { terminate(.internalError) }
+    }
+
+    /// The notice is out: the answer to a PING behind it says that the client has seen it.
+    func noticeSent() {
+        guard isShuttingDown, !hasSaidGoodbye else { return }
+        let none = UInt8(truncatingIfNeeded: NGHTTP2_FLAG_NONE.rawValue)
+        if unsafe nghttp2_submit_ping(session, none, nil) != 0 { pendingFault = .internalError }
     }
 
     /// Names the last stream that is served; those open go on to their end.
     package func finishShutdown() {
         guard !hasSaidGoodbye, fault == nil else { return }
         hasSaidGoodbye = true
-        unsafe nghttp2_submit_goaway(
+        let result = unsafe nghttp2_submit_goaway(
             session, UInt8(truncatingIfNeeded: NGHTTP2_FLAG_NONE.rawValue),
             nghttp2_session_get_last_proc_stream_id(session), HTTP2ErrorCode.noError.rawValue, nil, 0)
+        if result != 0 { terminate(.internalError) }
     }
 
     /// An answer to our PING came.

@@ -75,10 +75,12 @@ package final class ConnectionGroup {
     package private(set) var isDraining = false
     /// Connections refused because a limit was reached.
     package let refused = Atomic<Int>(0)
+    /// Told of each cut of an HTTP/2 stream or connection: its name, whose it was, and the position of the listener.
+    package var onHTTP2Fault: ((HTTP2Fault, PeerEndpoint, Int) -> Void)?
 
     let settings: ServerSettings
     private let budget: ConnectionBudget
-    private let factory: any ServerHandlerFactory
+    let factory: any ServerHandlerFactory
     private var connections: [ObjectIdentifier: any ConnectionMember] = [:]
     private var acceptors: [Acceptor] = []
     private var onEmpty: (() -> Void)?
@@ -125,6 +127,16 @@ package final class ConnectionGroup {
         let done = onEmpty
         onEmpty = nil
         done?()
+    }
+
+    /// Gives back the place of a connection that never began.
+    func giveBack(_ peer: PeerAddress) {
+        budget.giveBack(peer)
+    }
+
+    /// Keeps a connection whose place in the budget is taken.
+    func add(_ connection: any ConnectionMember) {
+        connections[ObjectIdentifier(connection)] = connection
     }
 
     func remove(_ connection: any ConnectionMember) {

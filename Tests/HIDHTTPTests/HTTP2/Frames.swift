@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// Frames and header blocks as octets, well-formed or not.
-enum Wire {
+enum HTTP2Wire {
     static let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
 
     static func frame(_ type: UInt8, flags: UInt8 = 0, stream: UInt32 = 0, _ payload: [UInt8] = []) -> [UInt8] {
@@ -129,7 +129,8 @@ struct Frame: Equatable, CustomStringConvertible {
             let stream = octets[(index + 5)..<(index + 9)].reduce(0) { $0 << 8 | UInt32($1) }
             let payload = Array(octets[(index + 9)..<(index + 9 + length)])
             frames.append(
-                Frame(type: octets[index + 3], flags: octets[index + 4], stream: stream & 0x7FFF_FFFF, payload: payload))
+                Frame(type: octets[index + 3], flags: octets[index + 4], stream: stream & 0x7FFF_FFFF, payload: payload)
+            )
             index += 9 + length
         }
         octets.removeFirst(index)

@@ -46,7 +46,8 @@ import Testing
         Case("NUL in name", .fieldName, plus: [("x\0y", "1")]),
         Case("obs-text in name", .fieldName, plus: [("x\u{e9}", "1")]),
         Case("a whole line in name", .fieldName, plus: [("x: 1\r\nx-hid-token", "1")]),
-        Case("CR in value", .fieldValue, plus: [("x", "1\r2")]), Case("LF in value", .fieldValue, plus: [("x", "1\n2")]),
+        Case("CR in value", .fieldValue, plus: [("x", "1\r2")]),
+        Case("LF in value", .fieldValue, plus: [("x", "1\n2")]),
         Case("NUL in value", .fieldValue, plus: [("x", "1\u{0}2")]),
         Case("DEL in value", .fieldValue, plus: [("x", "1\u{7f}")]),
         Case("a line in value", .fieldValue, plus: [("x", "1\r\ny: 2")]),
@@ -80,7 +81,8 @@ import Testing
         Case("two :path", .pseudoField, plus: [(":path", "/")]),
         Case("two :scheme", .pseudoField, plus: [(":scheme", "https")]),
         Case("two :authority", .pseudoField, plus: [(":authority", "gw.test")]),
-        Case("unknown", .pseudoField, plus: [(":test", "x")]), Case(":status", .pseudoField, plus: [(":status", "200")]),
+        Case("unknown", .pseudoField, plus: [(":test", "x")]),
+        Case(":status", .pseudoField, plus: [(":status", "200")]),
         Case("a colon alone", .pseudoField, plus: [(":", "x")]),
         Case("upper case", .pseudoField, sound.map { $0.0 == ":path" ? (":Path", "/") : $0 }),
         Case("behind a field", .pseudoField, [sound[0], sound[1], ("x", "1"), sound[2], sound[3]]),
@@ -139,7 +141,7 @@ import Testing
     @Test(arguments: all)
     func `a malformed request is reset, told to nobody, and leaves the connection alone`(row: Case) throws {
         let peer = try SessionPeer()
-        peer.send(Wire.headers(1, Wire.block(row.fields)))
+        peer.send(HTTP2Wire.headers(1, HTTP2Wire.block(row.fields)))
         #expect(peer.faults == [row.fault])
         #expect(peer.resets(1) == [row.fault.errorCode.rawValue])
         #expect(row.fault.errorCode == .protocolError)
@@ -147,7 +149,7 @@ import Testing
         #expect(peer.goAway == nil)
         #expect(peer.session.slots == 0)
         peer.answersAtOnce = true
-        peer.send(Wire.headers(3, Wire.request()))
+        peer.send(HTTP2Wire.headers(3, HTTP2Wire.request()))
         #expect(peer.events == ["began 3", "ended 3", "sent 3"])
     }
 
@@ -155,8 +157,8 @@ import Testing
         let peer = try SessionPeer()
         let content = [UInt8](repeating: 0x61, count: 10_000)
         for index in 0..<120 as Range<UInt32> {
-            peer.send(Wire.headers(2 * index + 1, Wire.request("POST", "bad"), end: false))
-            peer.send(Wire.data(2 * index + 1, content))
+            peer.send(HTTP2Wire.headers(2 * index + 1, HTTP2Wire.request("POST", "bad"), end: false))
+            peer.send(HTTP2Wire.data(2 * index + 1, content))
             peer.pass(seconds: 1)
         }
         #expect(peer.events.isEmpty)
@@ -168,37 +170,39 @@ import Testing
     @Test(arguments: ["get", "M-SEARCH", "PROPFIND", "X"])
     func `row 15: a method stays as it is`(method: String) throws {
         let peer = try SessionPeer()
-        peer.send(Wire.headers(1, Wire.request(method)))
+        peer.send(HTTP2Wire.headers(1, HTTP2Wire.request(method)))
         #expect(peer.startLine(1) == "\(method) / HTTP/1.1")
     }
 
     @Test func `row 14: an asterisk is a path for OPTIONS alone`() throws {
         let peer = try SessionPeer()
-        peer.send(Wire.headers(1, Wire.request("OPTIONS", "*")))
+        peer.send(HTTP2Wire.headers(1, HTTP2Wire.request("OPTIONS", "*")))
         #expect(peer.startLine(1) == "OPTIONS * HTTP/1.1")
     }
 
     @Test func `row 16: the scheme is no part of the target`() throws {
         let peer = try SessionPeer()
-        peer.send(Wire.headers(1, Wire.request("GET", "/a", scheme: "http")))
+        peer.send(HTTP2Wire.headers(1, HTTP2Wire.request("GET", "/a", scheme: "http")))
         #expect(peer.startLine(1) == "GET /a HTTP/1.1")
     }
 
     @Test func `row 17: the authority becomes Host, and a Host alone stands for it`() throws {
         let peer = try SessionPeer()
-        peer.send(Wire.headers(1, Wire.request(authority: "gw.test:8443", [("host", "GW.test:8443")])))
+        peer.send(HTTP2Wire.headers(1, HTTP2Wire.request(authority: "gw.test:8443", [("host", "GW.test:8443")])))
         #expect(peer.line(1, "host") == "gw.test:8443")
         #expect(peer.heads[1]?.count(of: FieldName("host")) == 1)
         let fields = Self.sound.dropLast() + [("host", "other.test")]
-        peer.send(Wire.headers(3, Wire.block(Array(fields))))
+        peer.send(HTTP2Wire.headers(3, HTTP2Wire.block(Array(fields))))
         #expect(peer.line(3, "host") == "other.test")
         #expect(peer.heads[3]?.host.map { Array(peer.heads[3]?.bytes[$0] ?? []) } == Array("other.test".utf8))
     }
 
     @Test func `row 20: the smuggled request of a transfer-encoding never reaches a head`() throws {
         let peer = try SessionPeer()
-        let block = Wire.request("POST", "/", [("transfer-encoding", "chunked")])
-        peer.send(Wire.headers(1, block, end: false) + Wire.data(1, "0\r\n\r\nGET /evil HTTP/1.1\r\n\r\n", end: true))
+        let block = HTTP2Wire.request("POST", "/", [("transfer-encoding", "chunked")])
+        peer.send(
+            HTTP2Wire.headers(1, block, end: false)
+                + HTTP2Wire.data(1, "0\r\n\r\nGET /evil HTTP/1.1\r\n\r\n", end: true))
         #expect(peer.events.isEmpty)
         #expect(peer.contents.isEmpty)
         #expect(peer.resets(1) == [1])
@@ -207,20 +211,23 @@ import Testing
     @Test func `row 21: cookie fields are joined`() throws {
         let peer = try SessionPeer()
         let cookies = [("cookie", "a=1"), ("accept", "*/*"), ("cookie", "b=2; c=3"), ("cookie", "d=4")]
-        peer.send(Wire.headers(1, Wire.request(cookies)))
+        peer.send(HTTP2Wire.headers(1, HTTP2Wire.request(cookies)))
         #expect(peer.line(1, "cookie") == "a=1; b=2; c=3; d=4")
         #expect(peer.heads[1]?.count(of: FieldName("cookie")) == 1)
     }
 
     @Test func `row 23: CONNECT comes out as CONNECT, for the application to refuse`() throws {
         let peer = try SessionPeer()
-        peer.send(Wire.headers(1, Wire.block([(":method", "CONNECT"), (":authority", "db.test:5432")]), end: false))
+        peer.send(
+            HTTP2Wire.headers(1, HTTP2Wire.block([(":method", "CONNECT"), (":authority", "db.test:5432")]), end: false))
         #expect(peer.startLine(1) == "CONNECT db.test:5432 HTTP/1.1")
     }
 
     @Test func `row 27: HTTP2-Settings is not passed on`() throws {
         let peer = try SessionPeer()
-        peer.send(Wire.headers(1, Wire.request([("http2-settings", "AAMAAABkAAQCAAAAAAIAAAAA"), ("te", "trailers")])))
+        peer.send(
+            HTTP2Wire.headers(
+                1, HTTP2Wire.request([("http2-settings", "AAMAAABkAAQCAAAAAAIAAAAA"), ("te", "trailers")])))
         #expect(peer.line(1, "http2-settings") == nil)
         #expect(peer.line(1, "te") == "trailers")
     }
@@ -228,10 +235,10 @@ import Testing
     @Test func `an expectation is known whether the length is or not`() throws {
         let peer = try SessionPeer()
         let expect = ("expect", "100-continue")
-        peer.send(Wire.headers(1, Wire.request("POST", "/", [expect, ("content-length", "5")]), end: false))
-        peer.send(Wire.headers(3, Wire.request("POST", "/", [expect]), end: false))
-        peer.send(Wire.headers(5, Wire.request("POST", "/", [expect])))
-        peer.send(Wire.headers(7, Wire.request("POST", "/", [("expect", "more")]), end: false))
+        peer.send(HTTP2Wire.headers(1, HTTP2Wire.request("POST", "/", [expect, ("content-length", "5")]), end: false))
+        peer.send(HTTP2Wire.headers(3, HTTP2Wire.request("POST", "/", [expect]), end: false))
+        peer.send(HTTP2Wire.headers(5, HTTP2Wire.request("POST", "/", [expect])))
+        peer.send(HTTP2Wire.headers(7, HTTP2Wire.request("POST", "/", [("expect", "more")]), end: false))
         #expect(peer.heads[1]?.expectsContinue == true)
         #expect(peer.heads[1]?.framing == .length(5))
         #expect(peer.heads[3]?.expectsContinue == true)
@@ -243,16 +250,16 @@ import Testing
     @Test func `limits of a head are answered with the status HTTP-1 gives`() throws {
         let peer = try SessionPeer()
         let long = String(repeating: "a", count: 8_192)
-        peer.send(Wire.headers(1, Wire.request("GET", "/" + long)))
-        peer.send(Wire.headers(3, Wire.request(String(repeating: "A", count: 33))))
-        peer.send(Wire.headers(5, Wire.request((0..<101).map { ("x\($0)", "1") })))
+        peer.send(HTTP2Wire.headers(1, HTTP2Wire.request("GET", "/" + long)))
+        peer.send(HTTP2Wire.headers(3, HTTP2Wire.request(String(repeating: "A", count: 33))))
+        peer.send(HTTP2Wire.headers(5, HTTP2Wire.request((0..<101).map { ("x\($0)", "1") })))
         let fields = (0..<9).map { ("x\($0)", long) }
-        let octets = Wire.request(fields)
-        peer.send(Wire.headers(7, Array(octets.prefix(16_000)), endHeaders: false))
+        let octets = HTTP2Wire.request(fields)
+        peer.send(HTTP2Wire.headers(7, Array(octets.prefix(16_000)), endHeaders: false))
         for start in stride(from: 16_000, to: octets.count, by: 16_000) {
             let part = Array(octets[start..<min(octets.count, start + 16_000)])
             guard octets.count < 64 << 10 else { break }
-            peer.send(Wire.continuation(7, part, endHeaders: start + 16_000 >= octets.count))
+            peer.send(HTTP2Wire.continuation(7, part, endHeaders: start + 16_000 >= octets.count))
         }
         #expect(peer.events.contains("refused 1 414"))
         #expect(peer.events.contains("refused 3 501"))
@@ -261,7 +268,7 @@ import Testing
     }
 }
 
-extension Wire {
+extension HTTP2Wire {
     /// A GET of `/` with more fields.
     static func request(_ fields: [(String, String)]) -> [UInt8] { request("GET", "/", fields) }
     static func request(authority: String, _ fields: [(String, String)]) -> [UInt8] {

@@ -5,7 +5,7 @@ import Testing
 @Suite struct HTTP2SessionTests {
     @Test func `a request comes out as the head an HTTP-1 client would send, and its answer goes back`() throws {
         let peer = try SessionPeer()
-        peer.send(Wire.headers(1, Wire.request("GET", "/a?b=c", [("accept", "*/*"), ("x_y", "")])))
+        peer.send(HTTP2Wire.headers(1, HTTP2Wire.request("GET", "/a?b=c", [("accept", "*/*"), ("x_y", "")])))
         #expect(peer.events == ["began 1", "ended 1"])
         #expect(
             peer.heads[1].map { String(decoding: $0.bytes, as: UTF8.self) }

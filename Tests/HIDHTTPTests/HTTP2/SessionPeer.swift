@@ -30,7 +30,7 @@ final class SessionPeer: HTTP2SessionDelegate {
         session = try HTTP2Session(limits: limits, headLimits: head, now: now, delegate: nil)
         session.delegate = self
         if greets {
-            send(Wire.preface + Wire.settings(settings) + Wire.settingsAck)
+            send(HTTP2Wire.preface + HTTP2Wire.settings(settings) + HTTP2Wire.settingsAck)
             frames = []
         }
     }
