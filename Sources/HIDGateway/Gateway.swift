@@ -134,7 +134,13 @@ package final class Gateway: RunningDaemon {
             let group = ConnectionGroup(loop: loop, settings: settings, budget: budget, factory: services)
             lanes.append(Lane(group: group) { services.closeIdleUpstreams() })
         }
-        for (index, lane) in lanes.enumerated() { lane.open(bound.sockets[index]) }
+        let settings = listeners.map { listener in
+            var settings = ListenerSettings()
+            let trusted = listener.trusted
+            settings.isTrusted = { trusted.contains($0) }
+            return settings
+        }
+        for (index, lane) in lanes.enumerated() { lane.open(bound.sockets[index], settings: settings) }
         return lanes
     }
 

@@ -51,6 +51,7 @@ extension ExchangeDriver: UpstreamHandler {
                 request: request, path: scratch.path, query: exchange.query, route: exchange.route,
                 token: exchange.token, wasChecked: exchange.wasChecked, isVerified: exchange.isVerified,
                 requestID: requestID, peer: stream.peer.address, isBehindTrustedProxy: isBehindTrustedProxy,
+                security: stream.security,
                 authority: pool.target.authority, framing: framing, isUpgrade: forward?.handshake != nil)
             upstream.expectsSwitch = forward?.handshake != nil
             upstream.write { head.write(into: &$0) }

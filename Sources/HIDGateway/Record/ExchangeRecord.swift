@@ -36,6 +36,8 @@ struct ExchangeRecord {
     var listener = ""
     var method: ArraySlice<UInt8> = []
     var version = HTTPVersion.http11
+    /// Version of TLS; nil without.
+    var tls: String?
     var host: ArraySlice<UInt8> = []
     /// Canonical, without query; empty when the target was refused.
     var path: [UInt8] = []
@@ -68,6 +70,7 @@ struct ExchangeRecord {
         line.string("client", client.description)
         line.string("listener", listener)
         line.constant("protocol", version.text)
+        optional("tls", tls, &line)
         optional("method", method.isEmpty ? nil : Array(method), &line)
         optional("host", host.isEmpty ? nil : Array(host), &line)
         optional("path", path.isEmpty ? nil : path, &line)

@@ -9,10 +9,12 @@ final class HTTP2Connection: EventHandler, Flushable, ConnectionMember {
     enum Stage { case open, lingering, closed }
 
     let loop: EventLoop
-    let endpoint: PeerEndpoint
-    let listener: Int
+    let countedPeer: PeerAddress?
     let session: HTTP2Session
     let settings: ServerSettings
+    private let endpoint: PeerEndpoint
+    private let listener: Int
+    private let security: ConnectionSecurity?
     private let transport: ServerTransport
     private unowned let owner: ConnectionGroup
     private var registration: Registration?
@@ -34,15 +36,16 @@ final class HTTP2Connection: EventHandler, Flushable, ConnectionMember {
     /// Octets that are framed before the socket has taken those before them.
     private static let framedAhead = 64 << 10
 
-    /// Takes over a socket whose client speaks HTTP/2; `early` are octets that were read from it already.
-    init(
-        transport: ServerTransport, endpoint: PeerEndpoint, listener: Int, owner: ConnectionGroup, early: [UInt8]
-    ) throws(HTTP2Fault) {
-        self.transport = transport
-        self.endpoint = endpoint
-        self.listener = listener
+    /// Takes over a connection whose client speaks HTTP/2, and the octets that were read of it.
+    init(_ opened: OpenedConnection, owner: ConnectionGroup) throws(HTTP2Fault) {
+        transport = opened.transport
+        endpoint = opened.peer
+        countedPeer = opened.countedPeer
+        listener = opened.listener
+        registration = opened.registration
+        early = opened.early
+        security = opened.transport.tls.flatMap { ConnectionSecurity($0) }
         self.owner = owner
-        self.early = early
         loop = owner.loop
         settings = owner.settings
         clock = HTTP2Clock(settings: owner.settings, now: owner.loop.now)
@@ -51,12 +54,15 @@ final class HTTP2Connection: EventHandler, Flushable, ConnectionMember {
     }
 
     func start() throws(SystemCallError) {
-        registration = try loop.register(
-            transport.descriptor, events: hid_epoll_in | hid_epoll_out | hid_epoll_read_hangup, handler: self)
+        if let registration {
+            loop.reassign(registration, to: self)
+        } else {
+            registration = try loop.register(
+                transport.descriptor, events: hid_epoll_in | hid_epoll_out | hid_epoll_read_hangup, handler: self)
+        }
         timer = LoopTimer { [unowned self] in deadlinePassed() }
-        // Octets may have come before the registration: the first read finds out.
+        // Octets may have come before: the first read finds out.
         readable = true
-        scheduleFlush()
         loop.afterEvents { [weak self] in self?.begin() }
     }
 
@@ -69,19 +75,18 @@ final class HTTP2Connection: EventHandler, Flushable, ConnectionMember {
         scheduleFlush()
     }
 
-    var peer: PeerAddress { endpoint.address }
-
     // MARK: - Events
 
     func handle(events: UInt32) {
         guard stage != .closed else { return }
         if events & (hid_epoll_error | hid_epoll_hangup) != 0 { return lose(.closed) }
-        if events & hid_epoll_out != 0, !output.isEmpty { flush() }
-        if events & hid_epoll_read_hangup != 0 { peerClosed = true }
-        if events & (hid_epoll_in | hid_epoll_read_hangup) != 0 {
-            readable = true
-            pump()
+        if events & hid_epoll_out != 0 || transport.mixesDirections {
+            if !output.isEmpty { flush() }
+            if transport.mixesDirections { readable = true }
         }
+        if events & hid_epoll_read_hangup != 0 { peerClosed = true }
+        if events & (hid_epoll_in | hid_epoll_read_hangup) != 0 { readable = true }
+        if readable { pump() }
     }
 
     /// Reads until the socket is empty or the session is over.
@@ -269,7 +274,8 @@ extension HTTP2Connection: HTTP2SessionDelegate {
 
     private func makeExchange(_ stream: HTTP2Stream) -> HTTP2Exchange {
         releaseIdle()
-        let carried = ServerStream(loop: loop, peer: endpoint, listener: listener, isHTTP2: true)
+        let carried = ServerStream(
+            loop: loop, peer: endpoint, listener: listener, isHTTP2: true, security: security)
         let exchange = HTTP2Exchange(
             stream, stream: carried, handler: owner.factory.makeHandler(loop: loop, listener: listener),
             connection: self)
@@ -321,28 +327,5 @@ extension HTTP2Connection: HTTP2SessionDelegate {
 
     func faultOccurred(_ fault: HTTP2Fault, stream: Int32) {
         owner.onHTTP2Fault?(fault, endpoint, listener)
-    }
-}
-
-extension ConnectionGroup {
-    /// Takes over a socket whose client speaks HTTP/2 and whose place in the budget is taken.
-    ///
-    /// `early` are octets that were read from it already.
-    func adoptHTTP2(_ transport: ServerTransport, from peer: PeerEndpoint, listener: Int, early: [UInt8] = []) {
-        let connection: HTTP2Connection
-        do throws(HTTP2Fault) {
-            connection = try HTTP2Connection(
-                transport: transport, endpoint: peer, listener: listener, owner: self, early: early)
-        } catch {
-            transport.close()
-            return giveBack(peer.address)
-        }
-        add(connection)
-        do throws(SystemCallError) {
-            try connection.start()
-        } catch {
-            return connection.cut()
-        }
-        if isDraining { connection.closeIfIdle() }
     }
 }

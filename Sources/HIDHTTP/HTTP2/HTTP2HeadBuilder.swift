@@ -99,6 +99,7 @@ struct HTTP2HeadBuilder {
     /// Makes the head.
     ///
     /// - Parameter endsStream: Whether the header block ended the stream, so that no content follows.
+    /// - Returns: The head, or why there is none; the builder is of no use afterwards.
     mutating func finish(endsStream: Bool) -> Outcome {
         if let fault { return .malformed(fault) }
         if let tooMuch { return .refused(tooMuch) }

@@ -14,6 +14,7 @@ final class HTTP1Connection: EventHandler, Flushable, ConnectionMember {
 
     let loop: EventLoop
     let stream: ServerStream
+    let countedPeer: PeerAddress?
     let transport: ServerTransport
     let settings: ServerSettings
     unowned let owner: ConnectionGroup
@@ -37,12 +38,18 @@ final class HTTP1Connection: EventHandler, Flushable, ConnectionMember {
     var closesAfterResponse = false
     var discardsContent = false
     private var discarded = 0
+    /// The first octets may be those of HTTP/2.
+    private var mayBeHTTP2: Bool
+    /// How long a client may take between preface and first frame, which are written together.
+    private static let prefaceTime = Delay(.milliseconds(200))
     /// How long a tunnel may be silent; nil: this is no tunnel.
     var tunnelIdle: Delay?
 
     /// Takes over an accepted, non-blocking socket.
-    init(transport: ServerTransport, stream: ServerStream, owner: ConnectionGroup, handler: any ServerHandler) {
-        self.transport = transport
+    init(_ opened: OpenedConnection, stream: ServerStream, owner: ConnectionGroup, handler: any ServerHandler) {
+        transport = opened.transport
+        countedPeer = opened.countedPeer
+        mayBeHTTP2 = opened.mayBeHTTP2
         self.stream = stream
         self.owner = owner
         self.handler = handler
@@ -51,16 +58,24 @@ final class HTTP1Connection: EventHandler, Flushable, ConnectionMember {
         parser = RequestParser(limits: owner.settings.limits)
     }
 
-    func start() throws(SystemCallError) {
+    /// Begins to read; what was read already comes first.
+    func start(_ opened: OpenedConnection) throws(SystemCallError) {
         stream.carrier = self
-        registration = try loop.register(
-            transport.descriptor, events: hid_epoll_in | hid_epoll_out | hid_epoll_read_hangup, handler: self)
+        if let registration = opened.registration {
+            self.registration = registration
+            loop.reassign(registration, to: self)
+            readable = true
+            pending = opened.early
+            stream.bytesIn = opened.early.count
+            pumpLater()
+        } else {
+            registration = try loop.register(
+                transport.descriptor, events: hid_epoll_in | hid_epoll_out | hid_epoll_read_hangup, handler: self)
+        }
         timer = LoopTimer { [unowned self] in deadlinePassed() }
         stream.requestStart = loop.now
         arm(.header, settings.headerTimeout)
     }
-
-    var peer: PeerAddress { stream.peer.address }
 
     /// Whether nothing is under way: such a connection is closed at once when the server drains.
     var isIdle: Bool { !exchangeActive && pending.isEmpty && output.isEmpty && stage == .open }
@@ -70,21 +85,26 @@ final class HTTP1Connection: EventHandler, Flushable, ConnectionMember {
     func handle(events: UInt32) {
         guard stage != .closed else { return }
         if events & (hid_epoll_error | hid_epoll_hangup) != 0 { return lose(.closed) }
-        if events & hid_epoll_out != 0, !output.isEmpty { flush() }
+        if events & hid_epoll_out != 0 || transport.mixesDirections {
+            if !output.isEmpty { flush() }
+            if transport.mixesDirections { readable = true }
+        }
         if events & hid_epoll_read_hangup != 0 {
             peerClosed = true
             let isWaiting = exchangeActive && requestPhase == .complete && responsePhase != .ended
             if isWaiting, tunnelIdle == nil { return lose(.closed) }
             if stage == .open, requestPhase == .complete, responsePhase == .ended, output.isEmpty { return close() }
         }
-        if events & (hid_epoll_in | hid_epoll_read_hangup) != 0 {
-            readable = true
-            pump()
-        }
+        if events & (hid_epoll_in | hid_epoll_read_hangup) != 0 { readable = true }
+        if readable { pump() }
     }
 
     private func deadlinePassed() {
         switch deadline {
+        case .header where mayBeHTTP2 && HTTP2Preface.isComplete(pending.count):
+            // The preface alone is a malformed request of HTTP/1.
+            mayBeHTTP2 = false
+            pumpLater()
         case .header:
             guard !pending.isEmpty else { return close() }
             refuse(.headTimeout)
@@ -227,6 +247,7 @@ final class HTTP1Connection: EventHandler, Flushable, ConnectionMember {
             switch requestPhase {
             case .complete: return used
             case .head:
+                if mayBeHTTP2, !rest.isEmpty, isPreface(rest) { return used }
                 guard !rest.isEmpty, let count = parseHead(rest) else { return used }
                 used += count
             case .content:
@@ -237,6 +258,34 @@ final class HTTP1Connection: EventHandler, Flushable, ConnectionMember {
             }
         }
         return used
+    }
+
+    /// Whether the octets must wait, or go to another carrier.
+    private func isPreface(_ input: Span<UInt8>) -> Bool {
+        switch HTTP2Preface.match(input) {
+        case .no:
+            mayBeHTTP2 = false
+            return false
+        case .partial:
+            if HTTP2Preface.isComplete(input.count) { arm(.header, Self.prefaceTime) }
+            return true
+        case .yes:
+            loop.afterEvents { [weak self] in self?.becomeHTTP2() }
+            return true
+        }
+    }
+
+    /// Hands everything over to a carrier of HTTP/2; this object is done.
+    private func becomeHTTP2() {
+        guard stage == .open, let registration else { return }
+        stage = .closed
+        timer?.cancel()
+        stream.carrier = nil
+        owner.becameHTTP2(
+            self,
+            OpenedConnection(
+                transport: transport, peer: stream.peer, countedPeer: countedPeer, listener: stream.listener,
+                registration: registration, early: pending))
     }
 
     /// Returns the octets of a complete head, nil when there is none yet or it was refused.

@@ -16,6 +16,8 @@ package final class ServerStream {
     package let peer: PeerEndpoint
     /// Position of the listener in the configuration.
     package let listener: Int
+    /// nil for a connection without TLS.
+    package let security: ConnectionSecurity?
     /// Whether the connection came by HTTP/2.
     package let isHTTP2: Bool
     /// The head of the request under way.
@@ -35,7 +37,10 @@ package final class ServerStream {
     /// nil once the connection is gone: from then on every call here does nothing.
     var carrier: (any StreamCarrier)?
 
-    init(loop: EventLoop, peer: PeerEndpoint, listener: Int, isHTTP2: Bool) {
+    init(
+        loop: EventLoop, peer: PeerEndpoint, listener: Int, isHTTP2: Bool, security: ConnectionSecurity? = nil
+    ) {
+        self.security = security
         self.loop = loop
         self.peer = peer
         self.listener = listener

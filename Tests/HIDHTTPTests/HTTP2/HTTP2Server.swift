@@ -49,9 +49,10 @@ final class HTTP2Server: @unchecked Sendable {
             unsafe setsockopt(server, SOL_SOCKET, SO_SNDBUF, &size, 4)
         }
         loop.enqueue { [self] in
-            group.adoptHTTP2(
-                ServerTransport(descriptor: server), from: PeerEndpoint(address: .local, port: 0), listener: 0,
-                early: early)
+            group.carryHTTP2(
+                OpenedConnection(
+                    transport: ServerTransport(descriptor: server), peer: PeerEndpoint(address: .local, port: 0),
+                    countedPeer: nil, listener: 0, early: early))
         }
         return HTTP2Client(Wire(adopting: ends[1]))
     }
