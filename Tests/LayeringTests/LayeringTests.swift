@@ -11,7 +11,7 @@ import Testing
         "HIDService": ["CYAML"],
         // Layer 2: capabilities. They do not know each other, nor HIDService.
         "HIDVerifier": ["HIDCrypto"],
-        "HIDHTTP": ["HIDCrypto", "CCurl", "CAres", "CLinux"],
+        "HIDHTTP": ["HIDCrypto", "CCurl", "CAres", "CNghttp2", "CLinux"],
         "HIDStore": ["CSQLite"],
         // What both daemons are.
         "HIDDaemon": ["HIDCrypto", "HIDHTTP", "HIDService"],

@@ -31,9 +31,12 @@ package final class ConnectionGroup {
     /// Connections refused because a limit was reached.
     package let refused = Atomic<Int>(0)
 
+    /// Told of each cut of an HTTP/2 stream or connection: its name, whose it was, and the position of the listener.
+    package var onHTTP2Fault: ((HTTP2Fault, PeerEndpoint, Int) -> Void)?
+
     let settings: ServerSettings
     private let budget: ConnectionBudget
-    private let factory: any ServerHandlerFactory
+    let factory: any ServerHandlerFactory
     /// Connections that ended before their first request could, by cause.
     package let openings = OpeningCounts()
     private var connections: [ObjectIdentifier: any ConnectionMember] = [:]
@@ -150,9 +153,24 @@ package final class ConnectionGroup {
         carryHTTP2(connection)
     }
 
-    private func carryHTTP2(_ opened: OpenedConnection) {
-        opened.transport.close()
-        budget.giveBack(opened.countedPeer)
+    func carryHTTP2(_ opened: OpenedConnection) {
+        let connection: HTTP2Connection
+        do throws(HTTP2Fault) {
+            connection = try HTTP2Connection(opened, owner: self)
+        } catch {
+            if let registration = opened.registration {
+                loop.deregister(registration, opened.transport.descriptor, closing: true)
+            }
+            opened.transport.close()
+            return budget.giveBack(opened.countedPeer)
+        }
+        connections[ObjectIdentifier(connection)] = connection
+        do throws(SystemCallError) {
+            try connection.start()
+        } catch {
+            return connection.cut()
+        }
+        if isDraining { connection.closeIfIdle() }
     }
 
     private func carry(_ opened: OpenedConnection) {
