@@ -45,6 +45,9 @@ extension ExchangeDriver {
         record.reason = exchange.reason
         record.status = status
         record.upstream = forward?.name
+        record.server = forward?.server
+        record.isReused = forward?.isReused == true
+        record.attempts = forward?.attempts ?? 0
         record.upstreamStatus = upstreamStatus
         record.bytesIn = stream.bytesIn
         record.bytesOut = stream.bytesOut

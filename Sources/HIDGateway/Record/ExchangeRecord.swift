@@ -52,6 +52,10 @@ struct ExchangeRecord {
     var session: String?
     var status = 0
     var upstream: String?
+    /// The address that got the request last; nil when none did.
+    var server: String?
+    var isReused = false
+    var attempts = 0
     var upstreamStatus: Int?
     var bytesIn = 0
     var bytesOut = 0
@@ -84,6 +88,9 @@ struct ExchangeRecord {
         optional("session", session, &line)
         line.integer("status", status)
         optional("upstream", upstream, &line)
+        optional("server", server, &line)
+        if server != nil { line.bool("upstream_reused", isReused) } else { line.null("upstream_reused") }
+        line.integer("attempts", attempts)
         if let upstreamStatus { line.integer("upstream_status", upstreamStatus) } else { line.null("upstream_status") }
         line.integer("bytes_in", bytesIn)
         line.integer("bytes_out", bytesOut)

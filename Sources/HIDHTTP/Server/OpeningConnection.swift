@@ -62,7 +62,7 @@ final class OpeningConnection: EventHandler, ConnectionMember {
         case .endOfStream, .failed: return fail(.closed)
         case .bytes(let count):
             let octets = loop.scratch.bytes
-            switch ProxyHeader.parse(octets.span.extracting(0..<count)) {
+            switch ProxyHeaderParser.parse(octets.span.extracting(0..<count)) {
             case .needMore: if count == octets.count { fail(.proxyHeader) }
             case .bad: fail(.proxyHeader)
             case .complete(let length, let source):

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// The header of the PROXY protocol, version 1 or 2.
-enum ProxyHeader {
+enum ProxyHeaderParser {
     enum Progress {
         case needMore
         case complete(length: Int, source: PeerEndpoint?)
