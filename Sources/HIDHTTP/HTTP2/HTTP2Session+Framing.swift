@@ -19,7 +19,8 @@ extension HTTP2Session {
         unsafe nghttp2_option_set_no_closed_streams(option, 1)
         unsafe nghttp2_option_set_max_outbound_ack(option, limits.queuedAcknowledgements)
         unsafe nghttp2_option_set_max_deflate_dynamic_table_size(option, limits.headerTable)
-        unsafe nghttp2_option_set_max_continuations(option, limits.continuations + 1)
+        // Counted here: nghttp2 counts reads, so that a frame header in nine pieces is nine frames to it.
+        unsafe nghttp2_option_set_max_continuations(option, Int(UInt32.max))
         // Resets are counted here, with the streams they belong to.
         unsafe nghttp2_option_set_stream_reset_rate_limit(option, UInt64(UInt32.max), UInt64(UInt32.max))
         unsafe setCallbacks(callbacks)
