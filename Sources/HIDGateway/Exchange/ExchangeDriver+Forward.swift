@@ -75,7 +75,9 @@ extension ExchangeDriver: UpstreamHandler, UpstreamWaiter {
         forward?.isWaiting = false
         let isHeld = held != nil
         begin(given, connection)
-        guard !isHeld, upstream === given else { return }
+        guard upstream === given else { return connection.resumeContent() }
+        // Held content tells by itself when it is out.
+        guard !isHeld else { return }
         if forward?.isRequestComplete == true { finishRequest() } else { connection.resumeContent() }
     }
 
