@@ -6,8 +6,8 @@ import Testing
 @Suite struct ProxyProtocolTests {
     private static func parse(_ octets: [UInt8]) -> ProxyHeaderProgress { ProxyProtocol.parse(octets.span) }
 
-    private static func endpoint(_ text: String, _ port: UInt16) throws -> ProxyEndpoint {
-        ProxyEndpoint(address: try #require(PeerAddress(text: Array(text.utf8)), "\(text)"), port: port)
+    private static func endpoint(_ text: String, _ port: UInt16) throws -> PeerEndpoint {
+        PeerEndpoint(address: try #require(PeerAddress(text: Array(text.utf8)), "\(text)"), port: port)
     }
 
     private static func connection(
@@ -222,7 +222,7 @@ import Testing
             let header = Array(out.dropFirst())
             #expect(Self.parse(header) == .complete(ProxyHeader(count: count, connection: connection)))
         }
-        let unix = ProxyEndpoint(address: .local, port: 0)
+        let unix = PeerEndpoint(address: .local, port: 0)
         for connection in [nil, ProxyHeader.Connection(source: unix, destination: unix)] {
             var out: [UInt8] = []
             ProxyProtocol.write(connection, into: &out)

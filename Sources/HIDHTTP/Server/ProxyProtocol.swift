@@ -1,16 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// An address and a port of a TCP connection.
-package struct ProxyEndpoint: Sendable, Hashable {
-    package let address: PeerAddress
-    package let port: UInt16
-
-    package init(address: PeerAddress, port: UInt16) {
-        self.address = address
-        self.port = port
-    }
-}
-
 /// Why what a connection starts with is no PROXY protocol header that we accept.
 package enum ProxyHeaderFault: String, Error, Sendable, CaseIterable {
     /// It does not start like one.
@@ -38,8 +27,13 @@ package struct ProxyHeader: Sendable, Hashable {
     package let connection: Connection?
 
     package struct Connection: Sendable, Hashable {
-        package let source: ProxyEndpoint
-        package let destination: ProxyEndpoint
+        package let source: PeerEndpoint
+        package let destination: PeerEndpoint
+
+        package init(source: PeerEndpoint, destination: PeerEndpoint) {
+            self.source = source
+            self.destination = destination
+        }
     }
 
     package var isLocal: Bool { connection == nil }
@@ -75,6 +69,13 @@ package enum ProxyProtocol {
     package static func parse(_ octets: Span<UInt8>) -> ProxyHeaderProgress {
         guard octets.count > 0 else { return .needMore }
         return octets[0] == signature[0] ? ProxyBinaryHeader.parse(octets) : ProxyTextHeader.parse(octets)
+    }
+
+    /// A binary header without extensions, as octets of its own.
+    package static func header(_ connection: ProxyHeader.Connection?) -> [UInt8] {
+        var octets: [UInt8] = []
+        write(connection, into: &octets)
+        return octets
     }
 
     /// Appends a binary header without extensions.
@@ -143,7 +144,7 @@ private enum ProxyTextHeader {
             ProxyHeader(count: count, connection: .init(source: source, destination: destination)))
     }
 
-    private static func endpoint(_ address: [UInt8], _ port: [UInt8], isIPv6: Bool) -> ProxyEndpoint? {
+    private static func endpoint(_ address: [UInt8], _ port: [UInt8], isIPv6: Bool) -> PeerEndpoint? {
         guard address.contains(0x3A) == isIPv6, let address = PeerAddress(text: address), (1...5).contains(port.count),
             port.count == 1 || port[0] != 0x30
         else { return nil }
@@ -152,7 +153,7 @@ private enum ProxyTextHeader {
             guard digit &- 0x30 < 10 else { return nil }
             number = number * 10 + Int(digit &- 0x30)
         }
-        return UInt16(exactly: number).map { ProxyEndpoint(address: address, port: $0) }
+        return UInt16(exactly: number).map { PeerEndpoint(address: address, port: $0) }
     }
 }
 
@@ -204,7 +205,7 @@ private enum ProxyBinaryHeader {
                 ? PeerAddress(high: 0, low: 0xFFFF_0000_0000 | self.number(header, start, 4))
                 : PeerAddress(high: self.number(header, start, 8), low: self.number(header, start + 8, 8))
             let port = UInt16(truncatingIfNeeded: self.number(header, ports + number * 2, 2))
-            return ProxyEndpoint(address: address, port: port)
+            return PeerEndpoint(address: address, port: port)
         }
         return ProxyHeader.Connection(source: endpoints[0], destination: endpoints[1])
     }
