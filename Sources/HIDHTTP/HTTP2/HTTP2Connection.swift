@@ -15,7 +15,7 @@ final class HTTP2Connection: EventHandler, Flushable, ConnectionMember {
     private let endpoint: PeerEndpoint
     private let listener: Int
     private let security: ConnectionSecurity?
-    private let transport: ServerTransport
+    let transport: ServerTransport
     private unowned let owner: ConnectionGroup
     private var registration: Registration?
     private var early: [UInt8]

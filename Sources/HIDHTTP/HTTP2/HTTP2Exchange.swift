@@ -8,6 +8,7 @@ final class HTTP2Exchange: StreamCarrier {
 
     let stream: ServerStream
     let carried: HTTP2Stream
+    var transport: ServerTransport { connection.transport }
     private(set) var handler: (any ServerHandler)?
     /// The handler, for as long as anybody works with it.
     private weak var worker: (any ServerHandler)?
