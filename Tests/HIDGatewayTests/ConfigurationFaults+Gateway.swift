@@ -342,28 +342,6 @@ extension ConfigurationFault {
 
                 """#),
         ConfigurationFault(
-            "upstream keys of later versions",
-            gateway: #"""
-                version: 1
-                listeners: [{ address: 127.0.0.1:8080 }]
-                upstreams:
-                  api:
-                    servers: [{ url: "http://a:1" }]
-                    health: { path: /healthz }
-                issuers: [{ issuer: i, audience: [a], jwks: { url: "https://i.example/jwks" } }]
-                defaults: { upstream: api }
-
-                """#,
-            expected: #"""
-                gateway.yaml:5:5: error: 'servers' is not available in this version
-                    servers: [{ url: "http://a:1" }]
-                    ^
-                gateway.yaml:6:5: error: 'health' is not available in this version
-                    health: { path: /healthz }
-                    ^
-
-                """#),
-        ConfigurationFault(
             "an upstream with another scheme",
             gateway: #"""
                 version: 1

@@ -78,7 +78,9 @@ extension ExchangeDriver: UpstreamHandler, UpstreamWaiter {
         forward?.isWaiting = false
         let isHeld = held != nil
         begin(given, stream)
-        guard !isHeld, upstream === given else { return }
+        guard upstream === given else { return stream.resumeContent() }
+        // Held content tells by itself when it is out.
+        guard !isHeld else { return }
         if forward?.isRequestComplete == true { finishRequest() } else { stream.resumeContent() }
     }
 
@@ -119,10 +121,16 @@ extension ExchangeDriver: UpstreamHandler, UpstreamWaiter {
     }
 
     private func proxyHeader(_ stream: ServerStream) -> [UInt8] {
-        let local = stream.localEndpoint
+        var local = stream.localEndpoint
+        // What is not known of the listening side is all zeros.
+        if local.address.isLocal {
+            local = PeerEndpoint(
+                address: PeerAddress(high: 0, low: client.isIPv4 ? 0xFFFF_0000_0000 : 0), port: 0)
+        }
         // A proxy in between says who the client is, not from which port it came.
         let port = client == stream.peer.address ? stream.peer.port : 0
-        return ProxyHeader.client(client, port: port, at: local.address, port: local.port)
+        return ProxyProtocol.header(
+            ProxyHeader.Connection(source: PeerEndpoint(address: client, port: port), destination: local))
     }
 
     /// Sends what was held, as far as the upstream takes it; the client waits until it is out.
