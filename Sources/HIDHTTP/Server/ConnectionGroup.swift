@@ -31,6 +31,8 @@ package final class ConnectionGroup {
     /// Connections refused because a limit was reached.
     package let refused = Atomic<Int>(0)
 
+    /// How often HTTP/2 streams and connections were cut, by cause.
+    package let http2Faults = HTTP2FaultCounts()
     /// Told of each cut of an HTTP/2 stream or connection: its name, whose it was, and the position of the listener.
     package var onHTTP2Fault: ((HTTP2Fault, PeerEndpoint, Int) -> Void)?
 
