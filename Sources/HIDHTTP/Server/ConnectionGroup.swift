@@ -101,7 +101,7 @@ package final class ConnectionGroup {
     /// Takes a fresh socket in, or refuses it.
     func accepted(_ descriptor: Int32, from peer: PeerEndpoint, listener: Int, settings: ListenerSettings) {
         guard budget.take() else { return refuse(descriptor, settings) }
-        if settings.expectsProxyHeader, !peer.address.isLocal, !settings.isTrusted(peer.address) {
+        if settings.expectsProxyHeader, !settings.maySendProxyHeader(peer.address) {
             openings.note(.proxyUntrusted)
             budget.giveBack(nil)
             close(descriptor)
