@@ -138,9 +138,10 @@ package final class UpstreamPool {
         guard !places.isEmpty else { return isPending ? .full : .none(.resolve) }
         let isPanicking = !places.contains { $0.endpoint.isFit(now) }
         cluster.note(isPanicking: isPanicking)
-        rotation = (rotation + 1) % places.count
+        // A second choice must not shift the turns of the first ones.
+        if tried.isEmpty { rotation = (rotation + 1) % places.count }
         var isFull = false
-        let index = Balancer.pick(count: places.count, from: rotation) { index in
+        let index = Balancer.pick(count: places.count, from: rotation % places.count) { index in
             let place = places[index]
             let endpoint = place.endpoint
             guard isPanicking || endpoint.isFit(now), !tried.contains(where: { $0 === endpoint }) else { return nil }
