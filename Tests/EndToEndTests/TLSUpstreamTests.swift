@@ -56,6 +56,23 @@ struct TLSUpstreamTests {
         }
     }
 
+    @Test func `a name that a resolver knows keeps its own name in the handshake`() throws {
+        let folder = try TestFolder()
+        let server = try Server(folder, "right")
+        let names = try ScriptedNameServer(.addresses(["127.0.0.1"], life: 60))
+        let tls = { (name: String) in
+            Bench.Setup(
+                upstream: ", tls: { ca: \"\(server.certificate)\"\(name) }",
+                sections: "resolver: { nameservers: [\"\(names.address)\"] }")
+        }
+        let good = try Bench(tls(", server_name: localhost"), url: "https://api.test:\(server.port)")
+        #expect(try good.once(get("/a"))?.status == 200)
+        let bad = try Bench(tls(""), url: "https://api.test:\(server.port)")
+        let answer = try bad.once(get("/a"))
+        #expect(answer?.status == 502)
+        #expect(bad.line(of: answer)?["reason"].text == "dep.upstream_tls")
+    }
+
     @Test func `another authority or another name is 502`() throws {
         let folder = try TestFolder()
         let server = try Server(folder, "right")

@@ -122,7 +122,9 @@ package final class ScriptedNameServer: Sendable {
 
     private static func octets(_ text: String) -> [UInt8]? {
         var four = in_addr()
-        if unsafe inet_pton(AF_INET, text, &four) == 1 { return unsafe withUnsafeBytes(of: &four) { unsafe [UInt8]($0) } }
+        if unsafe inet_pton(AF_INET, text, &four) == 1 {
+            return unsafe withUnsafeBytes(of: &four) { unsafe [UInt8]($0) }
+        }
         var six = in6_addr()
         guard unsafe inet_pton(AF_INET6, text, &six) == 1 else { return nil }
         return unsafe withUnsafeBytes(of: &six) { unsafe [UInt8]($0) }

@@ -72,7 +72,8 @@ extension ConfigurationDecoder {
 
     private func healthPath(_ value: ConfigurationValue) -> String? {
         guard let text = value.string() else { return nil }
-        let isTarget = text.utf8.first == 0x2F && text.utf8.count <= 1024
+        let isTarget =
+            text.utf8.first == 0x2F && text.utf8.count <= 1024
             && text.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != 0x23 && $0 != 0x5C }
         guard isTarget else {
             value.mustBe("a path that starts with '/', in printable ASCII")

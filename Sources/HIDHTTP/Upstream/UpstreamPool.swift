@@ -132,7 +132,9 @@ package final class UpstreamPool {
     private func place(avoiding tried: [UpstreamEndpoint]) -> Place {
         updateIfNeeded()
         let now = loop.now
-        if places.count == 1, tried.isEmpty, !cluster.isPanicking.load(ordering: .relaxed), places[0].endpoint.isFit(now) {
+        if places.count == 1, tried.isEmpty, !cluster.isPanicking.load(ordering: .relaxed),
+            places[0].endpoint.isFit(now)
+        {
             return places[0].hasRoom ? .at(places[0]) : .full
         }
         guard !places.isEmpty else { return isPending ? .full : .none(.resolve) }
@@ -205,7 +207,7 @@ package final class UpstreamPool {
         queueChanged()
         // What came free between the look and the entry is seen here; what idles elsewhere is asked for.
         loop.afterEvents { [weak self] in self?.settle() }
-        if !cluster.hasRoom { cluster.askOthers(than: door) }
+        cluster.askOthers(than: door)
     }
 
     /// Takes a client that lost its interest out of the queue.

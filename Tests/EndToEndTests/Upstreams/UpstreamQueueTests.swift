@@ -103,7 +103,8 @@ import Testing
         for (size, reason) in [(1, "limit.upstream_queue"), (0, "limit.upstream_connections")] {
             let held = try Held()
             let bench = try Bench(
-                .init(upstream: ", max_connections: 1, queue: { size: \(size), timeout: 20s }"), upstream: held.upstream)
+                .init(upstream: ", max_connections: 1, queue: { size: \(size), timeout: 20s }"), upstream: held.upstream
+            )
             let first = try bench.client()
             try first.send(get("/first"))
             #expect(held.upstream.requests(1).count == 1)

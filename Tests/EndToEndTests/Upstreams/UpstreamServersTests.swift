@@ -140,7 +140,9 @@ func deadServer() throws -> String {
     @Test func `one server is never ejected`() throws {
         let dying = try ScriptedUpstream { peer in _ = try peer.request() }
         let bench = try Bench(upstream: dying)
-        for _ in 0..<20 { #expect(try bench.once("POST /p HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n")?.status == 502) }
+        for _ in 0..<20 {
+            #expect(try bench.once("POST /p HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n")?.status == 502)
+        }
         #expect(dying.requests.count == 20)
     }
 

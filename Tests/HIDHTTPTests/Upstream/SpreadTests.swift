@@ -98,7 +98,8 @@ private let second: UInt64 = 1_000_000_000
         }
         let out = servers.filter { $0.addresses.endpoints[0].isEjected(100 * second) }.map(\.label)
         #expect(out == ["1", "2"])
-        #expect(events.all == [.ejected(server: "127.0.0.1:1", seconds: 10), .ejected(server: "127.0.0.1:2", seconds: 10)])
+        #expect(
+            events.all == [.ejected(server: "127.0.0.1:1", seconds: 10), .ejected(server: "127.0.0.1:2", seconds: 10)])
         #expect(servers.allSatisfy { $0.isUp(111 * second) })
     }
 }
