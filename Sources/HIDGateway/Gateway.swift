@@ -16,6 +16,7 @@ package final class Gateway: RunningDaemon {
     private let metrics: GatewayMetrics
     private let shared: SharedServices
     private let keepers: [KeySetKeeper]
+    private let tls: ListenerTLSSources
     private let lanes: [Lane]
     private let adminLane: Lane?
     private let budget: ConnectionBudget
@@ -68,8 +69,12 @@ package final class Gateway: RunningDaemon {
         let bound = try BoundListeners(configuration.listeners.map(\.address), loops: loopCount, sockets: sockets)
         addresses = bound.names
         upstreams = try UpstreamDirectory(configuration, log: log)
+        tls = try ListenerTLSSources(
+            configuration.listeners, names: bound.names, log: log, registry: metrics.registry,
+            metric: "hidgate_tls_certificate_expiry_seconds")
         lanes = try Self.openLanes(
-            configuration, count: loopCount, shared: shared, budget: budget, bound: bound, upstreams: upstreams)
+            configuration, count: loopCount, shared: shared, budget: budget, bound: bound, tls: tls,
+            upstreams: upstreams)
         let resources = GatewayResources(sessions: shared.sessions, plans: plans) { [keepers = keepers.list] in
             Self.readiness(keepers, plan: plans.current)
         }
@@ -119,7 +124,7 @@ package final class Gateway: RunningDaemon {
 
     private static func openLanes(
         _ configuration: GatewayConfiguration, count: Int, shared: SharedServices, budget: ConnectionBudget,
-        bound: BoundListeners, upstreams: UpstreamDirectory
+        bound: BoundListeners, tls: ListenerTLSSources, upstreams: UpstreamDirectory
     ) throws(StartError) -> [Lane] {
         let listeners = zip(bound.names, configuration.listeners).map { name, listener in
             (name: name, trusted: AddressSet(listener.trustedProxies))
@@ -135,7 +140,12 @@ package final class Gateway: RunningDaemon {
             let group = ConnectionGroup(loop: loop, settings: settings, budget: budget, factory: services)
             lanes.append(Lane(group: group) { services.closeIdleUpstreams() })
         }
-        for (index, lane) in lanes.enumerated() { lane.open(bound.sockets[index]) }
+        let settings = zip(configuration.listeners, tls.list).map { listener, tls in
+            var settings = ListenerSettings(listener, tls: tls)
+            settings.acceptsHTTP2 = true
+            return settings
+        }
+        for (index, lane) in lanes.enumerated() { lane.open(bound.sockets[index], settings: settings) }
         return lanes
     }
 
@@ -198,6 +208,7 @@ package final class Gateway: RunningDaemon {
             log.error("reload.needs_restart", ["section": .string(section)])
             return
         }
+        tls.reload(loaded.listeners)
         let keepers = keepers
         // First, so that every loop that sees the new plan finds its upstreams.
         upstreams.adopt(loaded)
@@ -248,10 +259,10 @@ private final class KeepersBox: @unchecked Sendable {
 }
 
 extension GatewayConfiguration {
-    /// The first section that a running gateway cannot take over; nil when only rules, upstreams, issuers' policies and
-    /// limits of requests differ.
+    /// The first section that a running gateway cannot take over; nil when only rules, upstreams, issuers' policies,
+    /// limits of requests and what the TLS of listeners is made of differ.
     func fixedSection(differingFrom other: GatewayConfiguration) -> String? {
-        if listeners != other.listeners { return "listeners" }
+        if !listeners.differsInTLSOnly(from: other.listeners) { return "listeners" }
         if loops != other.loops { return "loops" }
         if resolver != other.resolver { return "resolver" }
         if admin != other.admin { return "admin" }

@@ -21,7 +21,9 @@ enum BenchProgram {
             CommandLineParser.Option("json", help: "print one JSON object"),
             CommandLineParser.Option("help", help: "this text"),
         ],
-        verbs: [CurveVerb.verb, AttestationVerb.verb, AuthorityVerb.verb, IssuerVerb.verb])
+        verbs: [
+            CurveVerb.verb, AttestationVerb.verb, AuthorityVerb.verb, IssuerVerb.verb, PathVerb.verb, FuzzVerb.verb,
+        ])
 
     /// Runs a command line, without the name of the program; blocks until the measurement is made.
     static func run(_ arguments: [String]) -> (text: String, exit: Int32) {
@@ -44,6 +46,8 @@ enum BenchProgram {
         case AttestationVerb.verb.name: try AttestationVerb.run(parsed)
         case AuthorityVerb.verb.name: try AuthorityVerb.run(parsed)
         case IssuerVerb.verb.name: try IssuerVerb.run(parsed)
+        case PathVerb.verb.name: try PathVerb.run(parsed)
+        case FuzzVerb.verb.name: try FuzzVerb.run(parsed)
         default: throw .usage("unknown verb")
         }
     }

@@ -175,3 +175,65 @@ import Testing
         #expect(seen["X-Keep"] == "1")
     }
 }
+
+/// Answers that come bit by bit, and what follows their content.
+@Suite(.timeLimit(.minutes(10))) struct StreamingTests {
+    @Test func `each event of a stream passes at once, and so does its head`() throws {
+        let next = Monitor(0)
+        let upstream = try ScriptedUpstream { peer in
+            _ = try peer.request()
+            try peer.send("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
+            for event in 1...50 {
+                _ = next.wait { $0 >= event ? true : nil }
+                try peer.send("9\r\ndata: \(10 + event % 90)\n\r\n")
+            }
+            try peer.send("0\r\n\r\n")
+        }
+        let bench = try Bench(upstream: upstream)
+        let client = try bench.client()
+        try client.send(get("/events"))
+        #expect(try client.responseHead()?["Content-Type"] == "text/event-stream")
+        var slowest = Duration.zero
+        for event in 1...50 {
+            let start = ContinuousClock.now
+            next.withLock { $0 = event }
+            let bytes = try client.octets()
+            slowest = max(slowest, ContinuousClock.now - start)
+            #expect(String(decoding: bytes, as: UTF8.self).contains("data: \(10 + event % 90)"))
+        }
+        // 20 ms on a machine that does nothing else; here the whole suite runs beside.
+        #expect(slowest < .milliseconds(500), "the slowest event took \(slowest)")
+    }
+
+    @Test func `trailers pass both ways but for names that may not stand there`() throws {
+        let upstream = try ScriptedUpstream { peer in
+            while try peer.request() != nil {
+                try peer.send(
+                    "HTTP/1.1 200 OK\r\nTrailer: X-Sum\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n"
+                        + "X-Sum: down\r\ngrpc-status: 0\r\nSet-Cookie: a=b\r\nContent-Length: 9\r\n\r\n")
+            }
+        }
+        let bench = try Bench(upstream: upstream)
+        let client = try bench.client()
+        for _ in 0..<2 {
+            let answer = try client.exchange(
+                "POST /a HTTP/1.1\r\nHost: a\r\nTE: trailers\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n"
+                    + "X-Sum: up\r\nX-HID-Token: forged\r\nX-Forwarded-For: 6.6.6.6\r\nHost: evil.test\r\nX_Sum: 1\r\n"
+                    + "Content-Length: 99\r\nAuthorization: Basic eA==\r\n\r\n")
+            #expect(answer?.text == "ok")
+            #expect(answer?.all("trailer").filter { $0.contains(":") } == ["X-Sum: down", "grpc-status: 0"])
+        }
+        for request in bench.upstream.requests(2) {
+            #expect(request.all("trailer") == ["X-Sum: up"])
+            #expect(request["TE"] == "trailers")
+        }
+    }
+
+    @Test func `an answer of known length has no place for trailers, and none is sent`() throws {
+        let bench = try Bench()
+        let client = try bench.client()
+        try client.send("POST /a HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX-Sum: 1\r\n\r\n")
+        #expect(try client.response()?.status == 200)
+        #expect(try client.exchange(get("/b"))?.status == 200)
+    }
+}

@@ -33,6 +33,7 @@ import Testing
                 == .url("https://his.example.com/jwks?a=1", maximumStale: .seconds(7200), cooldown: .seconds(5)))
         #expect(configuration.defaults.upstream == "secure")
         #expect(configuration.defaults.mode == .safeBlocking)
+        #expect(configuration.defaults.pathPolicy == .guarded)
         #expect(configuration.defaults.block.status == 451)
         #expect(configuration.defaults.block.body == .empty)
         #expect(!configuration.defaults.block.supportCode)
@@ -142,6 +143,7 @@ import Testing
         #expect(login.acceptsSignatureV2)
         #expect(!login.requiresSignature)
         #expect(login.upstream == "local")
+        #expect(login.allowedSpellings == [.encodedSlash, .encodedPercent, .semicolon])
         #expect(login.stripHeaders == ["x-hid-token", "cookie"])
         #expect(login.verdicts.human == .block)
         #expect(login.verdicts.suspicious == .pass)
@@ -200,7 +202,7 @@ import Testing
         defaults:
           upstream: secure
           mode: safe_blocking
-          path_policy: strict
+          path_policy: guarded
           block: { status: 451, body: empty, support_code: false }
         sessions: { idle: 1m, retention: 1d }
         store: { kind: memory }
@@ -229,6 +231,7 @@ import Testing
             signature: { accept: [v2], required: false }
             upstream: local
             strip_headers: [X-HID-Token, Cookie]
+            allow: [encoded_slash, encoded_percent, semicolon]
             verdicts: { human: block, suspicious: pass, bot: pass, blocked: pass }
             replay: once_with_grace 3s
             on_dependency: { jwks: open, replay: open }

@@ -262,7 +262,7 @@ extension ConfigurationFault {
 
                 """#),
         ConfigurationFault(
-            "listener keys of later versions",
+            "a listener without its TLS files, and a key of later versions",
             gateway: #"""
                 version: 1
                 listeners:
@@ -275,9 +275,12 @@ extension ConfigurationFault {
 
                 """#,
             expected: #"""
-                gateway.yaml:4:5: error: 'tls' is not available in this version
+                gateway.yaml:4:25: error: 'certificate': cannot read 'a': no such file or directory
                     tls: { certificate: a, key: b }
-                    ^
+                                        ^
+                gateway.yaml:4:33: error: 'key': cannot read 'b': no such file or directory
+                    tls: { certificate: a, key: b }
+                                                ^
                 gateway.yaml:5:5: error: 'proxy_protocol' is not available in this version
                     proxy_protocol: true
                     ^

@@ -192,11 +192,13 @@ package final class DaemonProcess: Sendable {
         }
     }
 
-    /// The line of one of its own events.
-    package func event(_ name: String, within time: Duration = .seconds(20)) -> JSONValue? {
-        child.firstLine(Deadline(in: time)) { line in
+    /// The line of one of its own events; of the last of `count` that there are to be.
+    package func event(_ name: String, count: Int = 1, within time: Duration = .seconds(20)) -> JSONValue? {
+        var left = count
+        return child.firstLine(Deadline(in: time)) { line in
             guard let json = JSONValue(line), json["event"].text == name else { return nil }
-            return json
+            left -= 1
+            return left > 0 ? nil : json
         }
     }
 

@@ -43,6 +43,15 @@ package final class MessageReader {
         self.wire = wire
     }
 
+    /// The octets behind the last message, or those that come next; empty at the end of the stream.
+    package func octets(_ deadline: Deadline = Deadline()) throws -> [UInt8] {
+        guard buffer.isEmpty else {
+            defer { buffer = [] }
+            return buffer
+        }
+        return try wire.receive(deadline)
+    }
+
     /// False at the end of the stream.
     private func fill(_ deadline: Deadline) throws -> Bool {
         let bytes = try wire.receive(deadline)

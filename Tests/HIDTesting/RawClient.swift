@@ -24,6 +24,11 @@ package final class RawClient {
         try reader.responseHead(Deadline(in: time))
     }
 
+    /// What came behind the last answer, or comes next; empty at the end of the stream.
+    package func octets(within time: Duration = .seconds(20)) throws -> [UInt8] {
+        try reader.octets(Deadline(in: time))
+    }
+
     /// Sends and reads one answer.
     package func exchange(_ bytes: [UInt8], isHead: Bool = false) throws -> HTTPMessage? {
         try send(bytes)

@@ -7,6 +7,8 @@ package struct ListenerConfiguration: Sendable, Equatable {
     package var address: AddressText
     /// Peers whose X-Forwarded-For is believed, as CIDR blocks; empty: nobody.
     package var trustedProxies: [AddressBlock] = []
+    /// nil: plain HTTP.
+    package var tls: ListenerTLSConfiguration?
 
     package init(address: AddressText) {
         self.address = address

@@ -3,13 +3,14 @@ package import HIDService
 
 /// The sections that every daemon has.
 extension MappingReader {
-    /// `listeners`: at least one, no two alike.
-    package func listeners() -> [ListenerConfiguration] {
+    /// `listeners`: at least one, no two alike; reads the files of their TLS.
+    package func listeners(paths: ConfigurationPaths) -> [ListenerConfiguration] {
         var seen: [AddressText: Mark] = [:]
         var listeners: [ListenerConfiguration] = []
         for value in required("listeners")?.nonEmptyList() ?? [] {
             value.mapping { listener in
-                listener.notAvailable("tls", "proxy_protocol")
+                listener.notAvailable("proxy_protocol")
+                let tls = listener.value("tls")?.mapping { $0.listenerTLS(paths: paths) } ?? nil
                 let trusted = (listener.value("trusted_proxies")?.list() ?? []).compactMap { $0.addressBlock() }
                 guard let value = listener.required("address"), let address = value.address() else { return }
                 if let first = seen[address], !address.isAnyPort {
@@ -18,6 +19,7 @@ extension MappingReader {
                 seen[address] = value.mark
                 var result = ListenerConfiguration(address: address)
                 result.trustedProxies = trusted
+                result.tls = tls
                 listeners.append(result)
             }
         }

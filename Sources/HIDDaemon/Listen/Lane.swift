@@ -25,12 +25,18 @@ package final class Lane: @unchecked Sendable {
     /// Connections refused because a limit was reached.
     package var refused: Int { group.refused.load(ordering: .relaxed) }
 
-    /// Starts the loop and accepts on the sockets.
-    package func open(_ sockets: [ListeningSocket]) {
+    /// Connections that ended before their first request could.
+    package var openings: OpeningCounts { group.openings }
+
+    /// Starts the loop and accepts on the sockets; `settings` are in the order of the listeners.
+    package func open(_ sockets: [ListeningSocket], settings: [ListenerSettings] = []) {
         loop.start()
         let opened = DispatchSemaphore(value: 0)
         loop.enqueue { [self] in
-            for (index, socket) in sockets.enumerated() { try? group.listen(on: socket, listener: index) }
+            for (index, socket) in sockets.enumerated() {
+                let settings = index < settings.count ? settings[index] : ListenerSettings()
+                try? group.listen(on: socket, listener: index, settings: settings)
+            }
             opened.signal()
         }
         opened.wait()

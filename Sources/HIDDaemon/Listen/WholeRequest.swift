@@ -71,7 +71,7 @@ package protocol WholeRequestService: AnyObject, Sendable {
     func answer(status: Int, explanation: String) -> WholeAnswer
 }
 
-/// One connection of a listener whose requests are answered whole.
+/// One stream of a listener whose requests are answered whole.
 ///
 /// Confined to its loop.
 package final class WholeRequestHandler: ServerHandler {
@@ -85,50 +85,50 @@ package final class WholeRequestHandler: ServerHandler {
         self.service = service
     }
 
-    package func requestBegan(_ connection: ServerConnection) {
+    package func requestBegan(_ stream: ServerStream) {
         generation += 1
         isAnswered = false
         content = []
-        if case .length(let length) = connection.request.framing, length > UInt64(service.contentLimit) {
-            return send(tooLarge, connection)
+        if case .length(let length) = stream.request.framing, length > UInt64(service.contentLimit) {
+            return send(tooLarge, stream)
         }
-        if let refusal = service.refusal(of: request(connection)) { return send(refusal, connection) }
-        if case .length(let length) = connection.request.framing { content.reserveCapacity(Int(clamping: length)) }
-        if connection.request.expectsContinue { connection.sendInterim(status: 100) }
+        if let refusal = service.refusal(of: request(stream)) { return send(refusal, stream) }
+        if case .length(let length) = stream.request.framing { content.reserveCapacity(Int(clamping: length)) }
+        if stream.request.expectsContinue { stream.sendInterim(status: 100) }
     }
 
-    package func requestContent(_ connection: ServerConnection, _ octets: Span<UInt8>) {
+    package func requestContent(_ stream: ServerStream, _ octets: Span<UInt8>) {
         guard !isAnswered else { return }
-        guard content.count + octets.count <= service.contentLimit else { return send(tooLarge, connection) }
+        guard content.count + octets.count <= service.contentLimit else { return send(tooLarge, stream) }
         content.append(copying: octets)
     }
 
-    package func requestEnded(_ connection: ServerConnection) {
+    package func requestEnded(_ stream: ServerStream) {
         guard !isAnswered else { return }
-        let slot = ReplySlot(handler: self, connection: connection, generation: generation)
-        service.answer(request(connection)) { slot.deliver($0) }
+        let slot = ReplySlot(handler: self, stream: stream, generation: generation)
+        service.answer(request(stream)) { slot.deliver($0) }
     }
 
-    package func requestFailed(_ connection: ServerConnection, _ failure: RequestFailure) {
-        guard !isAnswered else { return connection.abort() }
+    package func requestFailed(_ stream: ServerStream, _ failure: RequestFailure) {
+        guard !isAnswered else { return stream.abort() }
         let status =
             switch failure {
             case .head(let fault): fault.status
             case .content(let fault): fault.status
             case .headTimeout, .contentTimeout: 408
             }
-        send(service.answer(status: status, explanation: "the request is malformed"), connection)
+        send(service.answer(status: status, explanation: "the request is malformed"), stream)
     }
 
-    package func responseDrained(_ connection: ServerConnection) {}
+    package func responseDrained(_ stream: ServerStream) {}
 
     /// What comes next is another request, also when it never becomes one.
-    package func responseEnded(_ connection: ServerConnection) {
+    package func responseEnded(_ stream: ServerStream) {
         generation += 1
         isAnswered = false
     }
 
-    package func clientLost(_ connection: ServerConnection, _ loss: ClientLoss) {
+    package func clientLost(_ stream: ServerStream, _ loss: ClientLoss) {
         generation += 1
     }
 
@@ -136,46 +136,46 @@ package final class WholeRequestHandler: ServerHandler {
         service.answer(status: 413, explanation: "the content is over \(service.contentLimit) octets")
     }
 
-    private func request(_ connection: ServerConnection) -> WholeRequest {
+    private func request(_ stream: ServerStream) -> WholeRequest {
         WholeRequest(
-            head: connection.request, content: content, peer: connection.peer, listener: connection.listener,
-            start: connection.requestStart)
+            head: stream.request, content: content, peer: stream.peer.address, listener: stream.listener,
+            start: stream.requestStart)
     }
 
     /// Takes an answer that may be late.
-    fileprivate func deliver(_ answer: WholeAnswer, _ connection: ServerConnection, generation: Int) {
+    fileprivate func deliver(_ answer: WholeAnswer, _ stream: ServerStream, generation: Int) {
         guard generation == self.generation, !isAnswered else { return }
-        send(answer, connection)
+        send(answer, stream)
     }
 
-    private func send(_ answer: WholeAnswer, _ connection: ServerConnection) {
+    private func send(_ answer: WholeAnswer, _ stream: ServerStream) {
         isAnswered = true
         content = []
-        let isHead = connection.request.isMethod("HEAD")
+        let isHead = stream.request.isMethod("HEAD")
         let length = UInt64(answer.content.count)
-        connection.startResponse(status: answer.status, framing: isHead ? .none(announcing: length) : .length(length)) {
-            HeadWriter.date(connection.loop.wall / 1_000_000_000, into: &$0)
+        stream.startResponse(status: answer.status, framing: isHead ? .none(announcing: length) : .length(length)) {
+            HeadWriter.date(stream.loop.wall / 1_000_000_000, into: &$0)
             if length > 0 { _ = HeadWriter.field("Content-Type", checking: answer.contentType.utf8.span, into: &$0) }
             HeadWriter.field("X-Content-Type-Options", "nosniff", into: &$0)
             for field in answer.fields { _ = HeadWriter.field(field.name, checking: field.value, into: &$0) }
         }
-        if !isHead { connection.writeContent(answer.content.span) }
-        connection.endResponse()
+        if !isHead { stream.writeContent(answer.content.span) }
+        stream.endResponse()
     }
 }
 
-/// Carries an answer to the loop of its connection.
+/// Carries an answer to the loop of its stream.
 private final class ReplySlot: @unchecked Sendable {
     private let loop: EventLoop
     /// Touched on the loop only.
     private weak var handler: WholeRequestHandler?
-    private weak var connection: ServerConnection?
+    private weak var stream: ServerStream?
     private let generation: Int
 
-    init(handler: WholeRequestHandler, connection: ServerConnection, generation: Int) {
-        loop = connection.loop
+    init(handler: WholeRequestHandler, stream: ServerStream, generation: Int) {
+        loop = stream.loop
         self.handler = handler
-        self.connection = connection
+        self.stream = stream
         self.generation = generation
     }
 
@@ -190,8 +190,8 @@ private final class ReplySlot: @unchecked Sendable {
     }
 
     private func hand(over answer: WholeAnswer) {
-        guard let handler, let connection else { return }
-        handler.deliver(answer, connection, generation: generation)
+        guard let handler, let stream else { return }
+        handler.deliver(answer, stream, generation: generation)
     }
 }
 
@@ -203,7 +203,7 @@ package final class WholeRequestHandlerFactory: ServerHandlerFactory {
         self.service = service
     }
 
-    package func makeHandler(loop: EventLoop, peer: PeerAddress, listener: Int) -> any ServerHandler {
+    package func makeHandler(loop: EventLoop, listener: Int) -> any ServerHandler {
         WholeRequestHandler(service: service)
     }
 }

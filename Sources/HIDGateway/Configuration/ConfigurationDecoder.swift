@@ -62,7 +62,7 @@ final class ConfigurationDecoder {
         if let version = map.required("version"), let number = version.scalar("1"), number != "1" {
             version.mustBe("1")
         }
-        configuration.listeners = map.listeners()
+        configuration.listeners = map.listeners(paths: paths)
         decodeUpstreams(map)
         map.value("resolver")?.mapping(decodeResolver)
         decodeIssuers(map)
@@ -74,7 +74,10 @@ final class ConfigurationDecoder {
         }
         map.value("access_log")?.mapping(decodeAccessLog)
         map.value("limits")?.mapping(decodeLimits)
-        configuration.timeouts = map.value("timeouts")?.mapping { $0.timeouts() } ?? configuration.timeouts
+        map.value("timeouts")?.mapping { timeouts in
+            configuration.timeouts = timeouts.timeouts()
+            configuration.tunnelIdle = timeouts.value("tunnel_idle")?.duration() ?? configuration.tunnelIdle
+        }
         configuration.loops = map.value("loops")?.integer(in: 0...256) ?? 0
         if let value = map.value("state_directory"), let text = value.string() {
             if !text.hasPrefix("/") { value.mustBe("an absolute path") }

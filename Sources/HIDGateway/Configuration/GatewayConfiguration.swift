@@ -19,6 +19,8 @@ package struct GatewayConfiguration: Sendable, Equatable {
     package var accessLog = AccessLogDestination.stderr
     package var limits = LimitsConfiguration()
     package var timeouts = TimeoutsConfiguration()
+    /// How long nothing may pass through a WebSocket.
+    package var tunnelIdle: Duration = .seconds(3600)
     /// Event loops; 0 means one per core.
     package var loops = 0
     /// Where state that survives a restart is kept; nil: `$STATE_DIRECTORY`, and nothing is kept without one.
@@ -56,6 +58,7 @@ package struct DefaultsConfiguration: Sendable, Equatable {
     package var upstream = ""
     package var mode = Mode.monitoring
     package var block = BlockAnswer()
+    package var pathPolicy = PathPolicy.strict
 
     package init() {}
 }
@@ -122,6 +125,10 @@ package struct RouteRule: Sendable, Equatable {
 
         package init() {}
     }
+    /// Protocols that a connection may switch to.
+    package enum Upgrade: String, Sendable, CaseIterable {
+        case websocket
+    }
     package enum MethodsNotListed: String, Sendable, CaseIterable {
         case refuse
         case pass
@@ -144,6 +151,10 @@ package struct RouteRule: Sendable, Equatable {
     package var onReplayFailure = DependencyPolicy.closed
     package var block: BlockAnswer?
     package var methodsNotListed = MethodsNotListed.refuse
+    /// Empty: a request to upgrade is served as an ordinary one.
+    package var upgrades: [Upgrade] = []
+    /// Spellings of a path that are forwarded as they came where the rule holds in every reading.
+    package var allowedSpellings: [AllowedSpelling] = []
 
     package init(name: String, match: Match) {
         self.name = name

@@ -4,7 +4,7 @@ import HIDService
 
 /// How requests are spread over servers, queued, repeated and kept away from what is ill.
 extension ConfigurationDecoder {
-    private enum ProxyProtocol: String, CaseIterable {
+    private enum ProxyHeaderVersion: String, CaseIterable {
         case off
         case v2
     }
@@ -25,7 +25,7 @@ extension ConfigurationDecoder {
         }
         if let value = map.value("ejection") { policy.ejection = ejection(value) }
         policy.health = map.value("health")?.mapping(healthPolicy) ?? nil
-        policy.sendsProxyHeader = map.value("proxy_protocol")?.word(ProxyProtocol.self) == .v2
+        policy.sendsProxyHeader = map.value("proxy_protocol")?.word(ProxyHeaderVersion.self) == .v2
         return policy
     }
 

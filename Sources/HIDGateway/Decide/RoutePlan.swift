@@ -20,6 +20,7 @@ package struct RoutePlan: Sendable {
     package let onReplayFailure: RouteRule.DependencyPolicy
     package let block: BlockAnswer
     package let methodsNotListed: RouteRule.MethodsNotListed
+    package let allowsWebSocket: Bool
     /// Value of Allow for a method that is not listed.
     package let allow: String
 
@@ -40,6 +41,7 @@ package struct RoutePlan: Sendable {
         onReplayFailure = rule.onReplayFailure
         block = rule.block ?? defaults.block
         methodsNotListed = rule.methodsNotListed
+        allowsWebSocket = rule.upgrades.contains(.websocket)
         allow = rule.match.methods.joined(separator: ", ")
     }
 
@@ -57,6 +59,7 @@ package struct RoutePlan: Sendable {
         onReplayFailure = .closed
         block = defaults.block
         methodsNotListed = .pass
+        allowsWebSocket = false
         allow = ""
     }
 
@@ -90,7 +93,7 @@ package final class GatewayPlan: Sendable {
     /// `keys` are in the order of `configuration.issuers`; nil where none are usable.
     package init(configuration: GatewayConfiguration, keys: [KeySet?]) {
         self.configuration = configuration
-        table = RouteTable(rules: configuration.routes)
+        table = RouteTable(rules: configuration.routes, policy: configuration.defaults.pathPolicy)
         let upstreams = configuration.upstreams.values.sorted { $0.name < $1.name }
         let indices = Dictionary(uniqueKeysWithValues: upstreams.enumerated().map { ($0.element.name, $0.offset) })
         let defaults = configuration.defaults

@@ -22,6 +22,8 @@ struct ForwardState {
     static let earlyLimit = 64 << 10
     /// Sent again already.
     var wasRetried = false
+    /// The upgrade that the request asks for and the route allows.
+    var handshake: WebSocketHandshake?
     /// The client got an interim answer of the upstream.
     var hasSentInterim = false
     /// Connections that were given the request.
@@ -41,37 +43,38 @@ struct ForwardState {
 extension ExchangeDriver: UpstreamHandler, UpstreamWaiter {
     // MARK: - The request
 
-    func startForwarding(_ connection: ServerConnection) {
+    func startForwarding(_ stream: ServerStream) {
         phase = .forwarding
-        let request = connection.request
+        let request = stream.request
         let isComplete = held != nil && contentCount <= UInt64(plan.configuration.limits.signedBody)
         let upstream = plan.upstreams[exchange.route.upstream]
         var state = ForwardState(
             start: loop.now, name: upstream.name, framing: isComplete ? .length(contentCount) : request.framing)
         state.isHeldPending = held != nil
-        if upstream.policy.sendsProxyHeader { state.preamble = proxyHeader(connection) }
+        if exchange.route.allowsWebSocket, !stream.isHTTP2 { state.handshake = WebSocketHandshake(request) }
+        if upstream.policy.sendsProxyHeader { state.preamble = proxyHeader(stream) }
         forward = state
-        guard let pool = services.pool(exchange.route.upstream, of: plan) else { return fail(.connect, connection) }
+        guard let pool = services.pool(exchange.route.upstream, of: plan) else { return fail(.connect, stream) }
         do throws(UpstreamFault) {
             let isHead = request.isMethod("HEAD")
             guard let given = try pool.acquireOrWait(for: self, isHeadRequest: isHead, preamble: state.preamble) else {
                 forward?.isWaiting = true
                 // What is held goes out first, so nothing may come after it before that.
-                if held != nil { connection.pauseContent() }
+                if held != nil { stream.pauseContent() }
                 return
             }
-            begin(given, connection)
+            begin(given, stream)
         } catch {
-            fail(error, connection)
+            fail(error, stream)
         }
     }
 
     /// The first octets of the request on the connection that it was given.
-    private func begin(_ given: UpstreamConnection, _ connection: ServerConnection) {
+    private func begin(_ given: UpstreamConnection, _ stream: ServerStream) {
         take(given)
-        writeHead(given, connection)
-        let request = connection.request
-        if held == nil, request.expectsContinue, request.framing != .none { connection.sendInterim(status: 100) }
+        writeHead(given, stream)
+        let request = stream.request
+        if held == nil, request.expectsContinue, request.framing != .none { stream.sendInterim(status: 100) }
         sendHeld()
         guard let early = forward?.early, !early.isEmpty else { return }
         forward?.early = []
@@ -79,21 +82,21 @@ extension ExchangeDriver: UpstreamHandler, UpstreamWaiter {
     }
 
     func upstreamReady(_ given: UpstreamConnection) {
-        guard let connection, forward?.isWaiting == true else { return given.cancel() }
+        guard let stream, forward?.isWaiting == true else { return given.cancel() }
         forward?.isWaiting = false
         let isHeld = held != nil
-        begin(given, connection)
-        guard upstream === given else { return connection.resumeContent() }
+        begin(given, stream)
+        guard upstream === given else { return stream.resumeContent() }
         // Held content tells by itself when it is out.
         guard !isHeld else { return }
-        if forward?.isRequestComplete == true { finishRequest() } else { connection.resumeContent() }
+        if forward?.isRequestComplete == true { finishRequest() } else { stream.resumeContent() }
     }
 
     func upstreamRefused(_ fault: UpstreamFault) {
-        guard let connection, forward?.isWaiting == true else { return }
+        guard let stream, forward?.isWaiting == true else { return }
         forward?.isWaiting = false
-        fail(fault, connection)
-        connection.resumeContent()
+        fail(fault, stream)
+        stream.resumeContent()
     }
 
     /// Gives up what the upstream still does, or the place in its queue.
@@ -112,33 +115,41 @@ extension ExchangeDriver: UpstreamHandler, UpstreamWaiter {
         forward?.isReused = given.isReused
     }
 
-    private func writeHead(_ given: UpstreamConnection, _ connection: ServerConnection) {
+    private func writeHead(_ given: UpstreamConnection, _ stream: ServerStream) {
         guard let framing = forward?.framing else { return }
         let target = plan.upstreams[exchange.route.upstream]
         let head = ForwardedRequest(
-            request: connection.request, path: scratch.path, query: exchange.query, route: exchange.route,
+            request: stream.request, path: scratch.path, query: exchange.query, route: exchange.route,
             token: exchange.token, wasChecked: exchange.wasChecked, isVerified: exchange.isVerified,
-            requestID: requestID, peer: connection.peer, isBehindTrustedProxy: isBehindTrustedProxy,
-            authority: target.authority, framing: framing)
+            requestID: requestID, peer: stream.peer.address, isBehindTrustedProxy: isBehindTrustedProxy,
+            security: stream.security, authority: target.authority, framing: framing,
+            isUpgrade: forward?.handshake != nil)
+        given.expectsSwitch = forward?.handshake != nil
         given.write { head.write(into: &$0) }
     }
 
-    private func proxyHeader(_ connection: ServerConnection) -> [UInt8] {
-        let (local, localPort) = connection.localAddress
+    private func proxyHeader(_ stream: ServerStream) -> [UInt8] {
+        var local = stream.localEndpoint
+        // What is not known of the listening side is all zeros.
+        if local.address.isLocal {
+            local = PeerEndpoint(
+                address: PeerAddress(high: 0, low: client.isIPv4 ? 0xFFFF_0000_0000 : 0), port: 0)
+        }
         // A proxy in between says who the client is, not from which port it came.
-        let port = client == connection.peer ? connection.peerPort : 0
-        return ProxyHeader.client(client, port: port, at: local, port: localPort)
+        let port = client == stream.peer.address ? stream.peer.port : 0
+        return ProxyProtocol.header(
+            ProxyHeader.Connection(source: PeerEndpoint(address: client, port: port), destination: local))
     }
 
     /// Sends what was held, as far as the upstream takes it; the client waits until it is out.
     private func sendHeld() {
-        guard forward?.isHeldPending == true, let held, let upstream, let connection else { return }
+        guard forward?.isHeldPending == true, let held, let upstream, let stream else { return }
         while !upstream.isBackedUp {
             do throws(HeldContent.SpoolError) {
                 guard let piece = try held.next() else {
                     forward?.isHeldPending = false
                     self.held = nil
-                    if forward?.isRequestComplete == true { finishRequest() } else { connection.resumeContent() }
+                    if forward?.isRequestComplete == true { finishRequest() } else { stream.resumeContent() }
                     return
                 }
                 write(piece.span, to: upstream)
@@ -146,23 +157,23 @@ extension ExchangeDriver: UpstreamHandler, UpstreamWaiter {
                 upstream.cancel()
                 self.upstream = nil
                 exchange.ended(by: .gateway(.spoolFailed), decision: .error)
-                respond(Answer(.error, .gateway(.spoolFailed), status: 503, retryAfter: 1), connection)
+                respond(Answer(.error, .gateway(.spoolFailed), status: 503, retryAfter: 1), stream)
                 return
             }
         }
-        connection.pauseContent()
+        stream.pauseContent()
     }
 
-    func sendContent(_ content: Span<UInt8>, _ connection: ServerConnection) {
+    func sendContent(_ content: Span<UInt8>, _ stream: ServerStream) {
         if forward?.isWaiting == true {
             forward?.early.append(copying: content)
-            if let early = forward?.early, early.count > ForwardState.earlyLimit { connection.pauseContent() }
+            if let early = forward?.early, early.count > ForwardState.earlyLimit { stream.pauseContent() }
             return
         }
         // While held content is still going out the client is paused, so the order is kept.
         guard let upstream else { return }
         write(content, to: upstream)
-        if upstream.isBackedUp { connection.pauseContent() }
+        if upstream.isBackedUp { stream.pauseContent() }
     }
 
     private func write(_ content: Span<UInt8>, to upstream: UpstreamConnection) {
@@ -176,6 +187,7 @@ extension ExchangeDriver: UpstreamHandler, UpstreamWaiter {
 
     /// Tells the upstream that the request is complete; once, however often it is called.
     func endContent() {
+        guard phase != .tunnel else { upstream?.endTunnel(); return }
         guard forward?.isRequestComplete == false else { return }
         forward?.isRequestComplete = true
         if forward?.isHeldPending != true { finishRequest() }
@@ -183,33 +195,55 @@ extension ExchangeDriver: UpstreamHandler, UpstreamWaiter {
 
     private func finishRequest() {
         guard let upstream else { return }
-        if forward?.isChunked == true { upstream.write { HeadWriter.lastChunk(into: &$0) } }
+        if forward?.isChunked == true {
+            let trailers = ForwardedTrailers.request(stream?.trailers ?? [])
+            upstream.write { HeadWriter.lastChunk(trailers: trailers, into: &$0) }
+        }
         upstream.endRequest()
     }
 
     func upstreamDrained() {
         if forward?.isHeldPending == true { return sendHeld() }
-        connection?.resumeContent()
+        stream?.resumeContent()
     }
 
     // MARK: - The answer
 
     func upstreamHead(_ upstream: UpstreamConnection) {
-        guard let connection else { return }
+        guard let stream else { return }
         let response = upstream.response
+        if response.status == 101 { return switchProtocols(response, upstream, stream) }
         if response.status < 200 {
             // 100 was ours to send; 103 is for the client.
             if response.status == 103 {
                 forward?.hasSentInterim = true
-                connection.sendInterim(status: 103) { ForwardedResponse.write(response, into: &$0) }
+                stream.sendInterim(status: 103) { ForwardedResponse.write(response, into: &$0) }
             }
             return
         }
         if forward?.headTime == nil { forward?.headTime = loop.now }
         upstreamStatus = response.status
         status = response.status
-        connection.startResponse(status: response.status, framing: framing(response)) { out in
+        stream.startResponse(status: response.status, framing: framing(response)) { out in
             ForwardedResponse.write(response, into: &out)
+            _ = HeadWriter.field("X-Request-Id", checking: requestID, into: &out)
+        }
+    }
+
+    /// A tunnel opens only for the answer to the very handshake that was sent.
+    private func switchProtocols(_ response: ResponseHead, _ upstream: UpstreamConnection, _ stream: ServerStream) {
+        guard forward?.handshake?.isAccepted(by: response) == true else {
+            upstream.cancel()
+            self.upstream = nil
+            return fail(.switchedProtocols, stream)
+        }
+        forward?.headTime = loop.now
+        upstreamStatus = 101
+        status = 101
+        phase = .tunnel
+        stream.switchProtocols(idle: Delay(plan.configuration.tunnelIdle)) { out in
+            ForwardedResponse.write(response, into: &out)
+            out.append(literal: "Connection: upgrade\r\nUpgrade: websocket\r\n")
             _ = HeadWriter.field("X-Request-Id", checking: requestID, into: &out)
         }
     }
@@ -223,43 +257,43 @@ extension ExchangeDriver: UpstreamHandler, UpstreamWaiter {
     }
 
     func upstreamContent(_ upstream: UpstreamConnection, _ content: Span<UInt8>) {
-        guard let connection else { return }
-        connection.writeContent(content)
-        if connection.isBackedUp { upstream.pause() }
+        guard let stream else { return }
+        stream.writeContent(content)
+        if stream.isBackedUp { upstream.pause() }
     }
 
-    func upstreamEnded() {
+    func upstreamEnded(trailers: [UInt8]) {
         upstream = nil
-        connection?.endResponse()
+        stream?.endResponse(trailers: ForwardedTrailers.response(trailers))
     }
 
     func upstreamFailed(_ fault: UpstreamFault) {
         let failed = upstream
         upstream = nil
-        guard let connection else { return }
-        guard let failed, status == 0, forward?.hasSentInterim == false, tryAgain(fault, failed, connection) else {
-            return fail(fault, connection)
+        guard let stream else { return }
+        guard let failed, status == 0, forward?.hasSentInterim == false, tryAgain(fault, failed, stream) else {
+            return fail(fault, stream)
         }
     }
 
     /// Gives the request to another connection where that is safe; false when it is not, or there is none.
     private func tryAgain(
-        _ fault: UpstreamFault, _ failed: UpstreamConnection, _ connection: ServerConnection
+        _ fault: UpstreamFault, _ failed: UpstreamConnection, _ stream: ServerStream
     ) -> Bool {
         guard let pool = services.pool(exchange.route.upstream, of: plan), let state = forward else { return false }
-        if fault.isDialFailure { return dialAnother(pool, failed, connection) }
+        if fault.isDialFailure { return dialAnother(pool, failed, stream) }
         // Octets of the request went out: only once, and only what may be done twice (RFC 9110 section 9.2.2).
-        let request = connection.request
+        let request = stream.request
         let isSafe = request.isMethod("GET") || request.isMethod("HEAD") || request.isMethod("OPTIONS")
         guard !state.wasRetried, isSafe, request.framing == .none || request.framing == .length(0) else { return false }
         let diedIdle = fault == .closed && failed.isReused && !failed.hasAnswered
         guard diedIdle || (fault.isWorthAnotherServer && state.attempts < pool.attemptLimit) else { return false }
         if !diedIdle { forward?.tried.append(failed.endpoint) }
-        guard pool.takeRetry(), let given = another(pool, connection, fresh: diedIdle) else { return false }
+        guard pool.takeRetry(), let given = another(pool, stream, fresh: diedIdle) else { return false }
         forward?.wasRetried = true
         services.shared.metrics.upstreamRetries.add(shard: loop.index)
         take(given)
-        writeHead(given, connection)
+        writeHead(given, stream)
         // What failed may have answered before it got all of the request.
         if forward?.isRequestComplete == true { finishRequest() }
         return true
@@ -267,11 +301,11 @@ extension ExchangeDriver: UpstreamHandler, UpstreamWaiter {
 
     /// Nothing was sent: the next server gets what the first one was to get, whatever the method.
     private func dialAnother(
-        _ pool: UpstreamPool, _ failed: UpstreamConnection, _ connection: ServerConnection
+        _ pool: UpstreamPool, _ failed: UpstreamConnection, _ stream: ServerStream
     ) -> Bool {
         forward?.tried.append(failed.endpoint)
         guard let attempts = forward?.attempts, attempts < pool.attemptLimit,
-            let given = another(pool, connection, fresh: false)
+            let given = another(pool, stream, fresh: false)
         else { return false }
         services.shared.metrics.upstreamRedials.add(shard: loop.index)
         take(given)
@@ -279,22 +313,22 @@ extension ExchangeDriver: UpstreamHandler, UpstreamWaiter {
         return true
     }
 
-    private func another(_ pool: UpstreamPool, _ connection: ServerConnection, fresh: Bool) -> UpstreamConnection? {
+    private func another(_ pool: UpstreamPool, _ stream: ServerStream, fresh: Bool) -> UpstreamConnection? {
         let state = forward
         return try? pool.acquire(
-            for: self, isHeadRequest: connection.request.isMethod("HEAD"), preamble: state?.preamble ?? [],
+            for: self, isHeadRequest: stream.request.isMethod("HEAD"), preamble: state?.preamble ?? [],
             fresh: fresh, avoiding: state?.tried ?? [])
     }
 
-    private func fail(_ fault: UpstreamFault, _ connection: ServerConnection) {
+    private func fail(_ fault: UpstreamFault, _ stream: ServerStream) {
         exchange.ended(by: .upstream(fault), decision: .error)
         guard status == 0 else {
             end = .upstreamAbort
-            record(connection)
+            record(stream)
             reset()
-            return connection.abort()
+            return stream.abort()
         }
         let retryAfter = fault.status == 503 ? 1 : nil
-        respond(Answer(.error, .upstream(fault), status: fault.status, retryAfter: retryAfter), connection)
+        respond(Answer(.error, .upstream(fault), status: fault.status, retryAfter: retryAfter), stream)
     }
 }

@@ -9,7 +9,7 @@ internal import HIDVerifier
 
 /// Performs the actions of the exchanges of one connection: the only place that touches sockets, upstreams and stores.
 ///
-/// Confined to its loop; one at a time, because a connection has one exchange at a time.
+/// Confined to its loop; one at a time, because a stream has one at a time.
 final class ExchangeDriver: ServerHandler {
     enum Phase: Equatable {
         /// No exchange, or the answer is on its way and nothing more is wanted.
@@ -19,6 +19,8 @@ final class ExchangeDriver: ServerHandler {
         case marking
         /// The upstream has the head; `isHeldPending`: held content is still going out.
         case forwarding
+        /// Octets pass both ways until one side closes.
+        case tunnel
     }
 
     let services: LoopServices
@@ -47,10 +49,10 @@ final class ExchangeDriver: ServerHandler {
     var status = 0
     var end: ExchangeEnd?
     var isRecorded = true
-    /// The connection of the exchange under way, for events that come from the upstream.
+    /// The stream of the exchange under way, for events that come from the upstream.
     ///
     /// Held until the exchange is over.
-    var connection: ServerConnection?
+    var stream: ServerStream?
 
     init(services: LoopServices, listener: String, trusted: AddressSet) {
         self.services = services
@@ -63,46 +65,47 @@ final class ExchangeDriver: ServerHandler {
 
     // MARK: - Events of the client
 
-    func requestBegan(_ connection: ServerConnection) {
-        prepare(connection)
-        let request = connection.request
-        let address = ClientAddress(peer: connection.peer, request: request, trusted: trusted)
+    func requestBegan(_ stream: ServerStream) {
+        prepare(stream)
+        let request = stream.request
+        let address = ClientAddress(peer: stream.peer.address, request: request, trusted: trusted)
         client = address.client
         isBehindTrustedProxy = address.isBehindTrustedProxy
         if isBehindTrustedProxy, let given = RequestIdentity.trusted(request) { requestID = given }
         countDroppedFields(request)
         let action = timed { exchange.begin(request, scratch: &scratch, context: context()) }
         noteFailure()
-        perform(action, connection)
+        perform(action, stream)
     }
 
-    func requestContent(_ connection: ServerConnection, _ content: Span<UInt8>) {
+    func requestContent(_ stream: ServerStream, _ content: Span<UInt8>) {
+        if phase == .tunnel { return sendContent(content, stream) }
         contentCount += UInt64(content.count)
         guard phase != .idle, phase != .marking else { return }
         guard contentCount <= UInt64(plan.configuration.limits.body) else {
-            return giveUp(connection, Answer(.reject, .gateway(.bodyTooLarge), status: 413))
+            return giveUp(stream, Answer(.reject, .gateway(.bodyTooLarge), status: 413))
         }
-        if phase == .holding { hold(content, connection) } else { sendContent(content, connection) }
+        if phase == .holding { hold(content, stream) } else { sendContent(content, stream) }
     }
 
-    func requestEnded(_ connection: ServerConnection) {
+    func requestEnded(_ stream: ServerStream) {
         isRequestEnded = true
         switch phase {
         // The answer of the replay store goes on from there.
         case .idle, .marking: break
         case .holding:
             let digest = hasher.finish()
-            let request = connection.request
+            let request = stream.request
             let action = timed { exchange.contentEnded(request, digest: digest, context()) }
             noteFailure()
-            perform(action, connection)
+            perform(action, stream)
             if phase == .forwarding { endContent() }
-        case .forwarding: endContent()
+        case .forwarding, .tunnel: endContent()
         }
     }
 
-    func requestFailed(_ connection: ServerConnection, _ failure: RequestFailure) {
-        if isRecorded { prepare(connection) }
+    func requestFailed(_ stream: ServerStream, _ failure: RequestFailure) {
+        if isRecorded { prepare(stream) }
         let answer =
             switch failure {
             case .head(let fault): Answer(.reject, .head(fault), status: fault.status)
@@ -116,81 +119,82 @@ final class ExchangeDriver: ServerHandler {
         case .headTimeout: end = .headerTimeout
         case .contentTimeout: end = .bodyTimeout
         }
-        giveUp(connection, answer)
+        giveUp(stream, answer)
     }
 
-    func responseDrained(_ connection: ServerConnection) {
+    func responseDrained(_ stream: ServerStream) {
         upstream?.resume()
     }
 
-    func responseEnded(_ connection: ServerConnection) {
-        record(connection)
+    func responseEnded(_ stream: ServerStream) {
+        record(stream)
         reset()
     }
 
-    func clientLost(_ connection: ServerConnection, _ loss: ClientLoss) {
+    func clientLost(_ stream: ServerStream, _ loss: ClientLoss) {
         guard !isRecorded else { return }
         let reason: GatewayReason
         switch loss {
         case .closed: (reason, end) = (.clientAbort, .clientAbort)
         case .writeTimeout: (reason, end) = (.writeTimeout, .writeTimeout)
+        case .tunnelIdle: (reason, end) = (.tunnelIdle, .tunnelIdle)
         case .cut: (reason, end) = (.drainDeadline, .drainDeadline)
         }
         if exchange.reason == nil { exchange.ended(by: .gateway(reason), decision: .error) }
         cancelForwarding()
-        record(connection)
+        record(stream)
         reset()
     }
 
     // MARK: - Actions
 
-    func perform(_ action: Exchange.Action, _ connection: ServerConnection) {
+    func perform(_ action: Exchange.Action, _ stream: ServerStream) {
         switch action {
-        case .answer(let answer): respond(answer, connection)
+        case .answer(let answer): respond(answer, stream)
         case .hold:
             phase = .holding
             held = HeldContent()
             hasher = SHA256Hasher()
-            if connection.request.expectsContinue { connection.sendInterim(status: 100) }
-        case .stream, .release: startForwarding(connection)
-        case .mark(let use): mark(use, connection)
+            if stream.request.expectsContinue { stream.sendInterim(status: 100) }
+        case .stream, .release: startForwarding(stream)
+        case .mark(let use): mark(use, stream)
         }
     }
 
-    private func mark(_ use: ReplayUse, _ connection: ServerConnection) {
+    private func mark(_ use: ReplayUse, _ stream: ServerStream) {
         phase = .marking
-        connection.pauseContent()
+        stream.pauseContent()
         let id = requestID
-        services.shared.replay.useOnce(use, now: loop.now) { [weak self, weak connection] answer in
+        services.shared.replay.useOnce(use, now: loop.now) { [weak self, weak stream] answer in
             // The exchange may be over by the time a remote store answers.
-            guard let self, let connection, phase == .marking, id == requestID else { return }
-            perform(exchange.replayAnswered(answer), connection)
-            connection.resumeContent()
+            guard let self, let stream, phase == .marking, id == requestID else { return }
+            perform(exchange.replayAnswered(answer), stream)
+            stream.resumeContent()
             if phase == .forwarding, isRequestEnded { endContent() }
         }
     }
 
     /// Answers ourselves; what the upstream still does is not wanted.
-    private func giveUp(_ connection: ServerConnection, _ answer: Answer) {
+    private func giveUp(_ stream: ServerStream, _ answer: Answer) {
         cancelForwarding()
         exchange.ended(by: answer.reason, decision: answer.decision)
         guard status == 0 else {
-            record(connection)
+            record(stream)
             reset()
-            return connection.abort()
+            return stream.abort()
         }
-        respond(answer, connection)
+        respond(answer, stream)
     }
 
-    func respond(_ answer: Answer, _ connection: ServerConnection) {
+    func respond(_ answer: Answer, _ stream: ServerStream) {
         phase = .idle
         held = nil
         status = answer.status
         let isRefusal = answer.decision == .block || answer.status == 503
         supportCode = services.identity.nextSupportCode()
         let body = answer.body(requestID: requestID, supportCode: supportCode)
-        let isHead = connection.request.isMethod("HEAD")
-        connection.startResponse(
+        let isHead = stream.request.isMethod("HEAD")
+        stream.startResponse(
             status: answer.status,
             framing: isHead ? .none(announcing: UInt64(body.count)) : .length(UInt64(body.count)),
             closing: !isRefusal && answer.status != 429 && answer.status != 405 && answer.status < 500
@@ -201,35 +205,35 @@ final class ExchangeDriver: ServerHandler {
             if let allow = answer.allow { _ = HeadWriter.field("Allow", checking: Array(allow.utf8), into: &out) }
             _ = HeadWriter.field("X-Request-Id", checking: requestID, into: &out)
         }
-        if !isHead { connection.writeContent(body.span) }
-        connection.endResponse()
+        if !isHead { stream.writeContent(body.span) }
+        stream.endResponse()
     }
 
     // MARK: - Content that is held
 
     private var isOverLimit: Bool { contentCount > UInt64(plan.configuration.limits.signedBody) }
 
-    private func hold(_ content: Span<UInt8>, _ connection: ServerConnection) {
+    private func hold(_ content: Span<UInt8>, _ stream: ServerStream) {
         hasher.update(content)
         do throws(HeldContent.SpoolError) {
             try held?.append(content)
         } catch {
-            return giveUp(connection, Answer(.error, .gateway(.spoolFailed), status: 503, retryAfter: 1))
+            return giveUp(stream, Answer(.error, .gateway(.spoolFailed), status: 503, retryAfter: 1))
         }
         guard isOverLimit else { return }
-        let request = connection.request
-        perform(exchange.contentOverLimit(request, context()), connection)
+        let request = stream.request
+        perform(exchange.contentOverLimit(request, context()), stream)
     }
 
     // MARK: - Bookkeeping
 
-    private func prepare(_ connection: ServerConnection) {
-        self.connection = connection
+    private func prepare(_ stream: ServerStream) {
+        self.stream = stream
         plan = services.shared.plans.current
         exchange = Exchange(plan: plan)
         scratch.reset()
         requestID = services.identity.nextRequestID()
-        client = connection.peer
+        client = stream.peer.address
         contentCount = 0
         isRequestEnded = false
         hasNotedFailure = false
@@ -246,7 +250,7 @@ final class ExchangeDriver: ServerHandler {
         upstream = nil
         forward = nil
         held = nil
-        connection = nil
+        stream = nil
     }
 
     private func context() -> ExchangeContext {

@@ -131,7 +131,7 @@ package final class LoopServices: ServerHandlerFactory {
         self.upstreams = upstreams
     }
 
-    package func makeHandler(loop: EventLoop, peer: PeerAddress, listener: Int) -> any ServerHandler {
+    package func makeHandler(loop: EventLoop, listener: Int) -> any ServerHandler {
         ExchangeDriver(services: self, listener: listeners[listener].name, trusted: listeners[listener].trusted)
     }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import HIDCrypto
 internal import HIDHTTP
 internal import HIDService
 internal import HIDStore
@@ -7,11 +8,11 @@ internal import HIDVerifier
 
 /// The end of an exchange: one line, one set of counters, one touch of its session, whatever the way out.
 extension ExchangeDriver {
-    func record(_ connection: ServerConnection) {
+    func record(_ stream: ServerStream) {
         guard !isRecorded else { return }
         isRecorded = true
         var record = ExchangeRecord()
-        fill(&record, from: connection)
+        fill(&record, from: stream)
         if let token = exchange.token {
             record.hid = token.hid
             record.verdict = token.effectiveVerdict.rawValue
@@ -23,8 +24,8 @@ extension ExchangeDriver {
         log.write(services.line.bytes)
     }
 
-    private func fill(_ record: inout ExchangeRecord, from connection: ServerConnection) {
-        let request = connection.request
+    private func fill(_ record: inout ExchangeRecord, from stream: ServerStream) {
+        let request = stream.request
         let now = MonotonicClock.now()
         record.time = loop.wall
         record.requestID = requestID
@@ -32,7 +33,8 @@ extension ExchangeDriver {
         record.client = client
         record.listener = listener
         record.method = request.bytes[request.method]
-        record.minorVersion = request.minorVersion
+        record.version = stream.version
+        record.tls = stream.security?.version.rawValue
         record.host = request.host.map { request.bytes[$0] } ?? []
         record.path = scratch.path
         record.route = exchange.route.name
@@ -47,9 +49,9 @@ extension ExchangeDriver {
         record.isReused = forward?.isReused == true
         record.attempts = forward?.attempts ?? 0
         record.upstreamStatus = upstreamStatus
-        record.bytesIn = connection.bytesIn
-        record.bytesOut = connection.bytesOut
-        record.totalTime = now &- connection.requestStart
+        record.bytesIn = stream.bytesIn
+        record.bytesOut = stream.bytesOut
+        record.totalTime = now &- stream.requestStart
         record.verifyTime = verifyTime
         record.upstreamTime = forward.map { ($0.headTime ?? now) &- $0.start }
         record.end = end

@@ -9,9 +9,21 @@ package enum ExchangeEnd: String, Sendable {
     case writeTimeout = "write_timeout"
     case headerTimeout = "header_timeout"
     case bodyTimeout = "body_timeout"
+    case tunnelIdle = "tunnel_idle"
     case drainDeadline = "drain_deadline"
     case upstreamAbort = "upstream_abort"
     case contentFault = "content_fault"
+}
+
+extension HTTPVersion {
+    /// As the access log says it.
+    fileprivate var text: StaticString {
+        switch self {
+        case .http10: "HTTP/1.0"
+        case .http11: "HTTP/1.1"
+        case .http2: "HTTP/2"
+        }
+    }
 }
 
 /// Everything that is told of one exchange, gathered once at its end.
@@ -23,7 +35,9 @@ struct ExchangeRecord {
     var client = PeerAddress.local
     var listener = ""
     var method: ArraySlice<UInt8> = []
-    var minorVersion: UInt8 = 1
+    var version = HTTPVersion.http11
+    /// Version of TLS; nil without.
+    var tls: String?
     var host: ArraySlice<UInt8> = []
     /// Canonical, without query; empty when the target was refused.
     var path: [UInt8] = []
@@ -59,7 +73,8 @@ struct ExchangeRecord {
         optional("support_code", supportCode, &line)
         line.string("client", client.description)
         line.string("listener", listener)
-        line.constant("protocol", minorVersion == 0 ? "HTTP/1.0" : "HTTP/1.1")
+        line.constant("protocol", version.text)
+        optional("tls", tls, &line)
         optional("method", method.isEmpty ? nil : Array(method), &line)
         optional("host", host.isEmpty ? nil : Array(host), &line)
         optional("path", path.isEmpty ? nil : path, &line)

@@ -132,12 +132,16 @@ extension BodyReader {
             case .goOn: continue
             case .end:
                 state = .ended
+                trailers.append(copying: bytes.extracting(start..<index))
+                // The empty line belongs to no field.
+                trailers.removeLast(2)
                 return .end(consumed: index)
             case .bad(let fault):
                 return fail(fault)
             }
         }
         state = .chunked(.trailer)
+        trailers.append(copying: bytes.extracting(start..<bytes.count))
         return .needMore(consumed: bytes.count)
     }
 }

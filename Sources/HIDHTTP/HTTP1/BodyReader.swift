@@ -47,8 +47,9 @@ package enum EndOfStream: Sendable, Equatable {
 
 /// Delimits the content of one message (RFC 9112 sections 6 and 7.1).
 ///
-/// Octets are given once and forgotten: what a step consumed must not be given again. Chunk extensions and trailers are
-/// checked, bounded and dropped. The answer does not depend on how the octets were cut.
+/// Octets are given once and forgotten: what a step consumed must not be given again. Chunk extensions are checked,
+/// bounded and dropped; trailers are checked, bounded and kept apart. The answer does not depend on how the octets were
+/// cut.
 package struct BodyReader: Sendable {
     enum State {
         /// Octets of content that remain; for chunked, of this chunk.
@@ -66,6 +67,8 @@ package struct BodyReader: Sendable {
     private(set) var total: UInt64 = 0
     var chunk = ChunkLine()
     var trailer = TrailerScanner()
+    /// The trailer section of a complete message: field lines as octets, each with its CRLF, in the order they came.
+    package internal(set) var trailers: [UInt8] = []
 
     package init(framing: BodyFraming, limits: BodyLimits = BodyLimits()) {
         self.limits = limits

@@ -125,9 +125,11 @@ package enum HeadWriter {
         out.append(literal: "\r\n")
     }
 
-    /// Appends the last chunk and an empty trailer section.
-    package static func lastChunk(into out: inout [UInt8]) {
-        out.append(literal: "0\r\n\r\n")
+    /// Appends the last chunk and a trailer section of checked field lines, each with its CRLF.
+    package static func lastChunk(trailers: [UInt8] = [], into out: inout [UInt8]) {
+        out.append(literal: "0\r\n")
+        out.append(contentsOf: trailers)
+        out.append(literal: "\r\n")
     }
 
     // MARK: - Parts

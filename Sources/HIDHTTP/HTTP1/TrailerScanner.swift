@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Checks a trailer section octet by octet and keeps nothing of it (RFC 9112 section 7.1.2).
+/// Checks a trailer section octet by octet (RFC 9112 section 7.1.2).
 ///
-/// Trailers never become fields: the names a client could smuggle that way stay without effect.
+/// Trailers never become fields of the head: the names a client could smuggle that way stay without effect.
 struct TrailerScanner {
     enum Step {
         case goOn

@@ -193,6 +193,15 @@ package struct Registration: Equatable, Sendable {
         _ = SystemCall.retrying { unsafe epoll_ctl(epoll, EPOLL_CTL_MOD, descriptor, &event) }
     }
 
+    /// Gives the events of a registration to another handler from now on.
+    ///
+    /// Loop only.
+    func reassign(_ registration: Registration, to handler: any EventHandler) {
+        let slot = Int(registration.slot)
+        guard slots[slot].generation == registration.generation, slots[slot].handler != nil else { return }
+        slots[slot].handler = handler
+    }
+
     /// Takes a descriptor out of the set; `closing` when its close does that by itself.
     ///
     /// Loop only.

@@ -62,6 +62,25 @@ enum SystemCall {
         return error == EAGAIN ? .again : .failed(error)
     }
 
+    /// Looks at what a read would bring and leaves it there.
+    static func peek(_ descriptor: Int32, into buffer: inout [UInt8]) -> IOResult {
+        let (count, error) = unsafe buffer.withUnsafeMutableBytes { bytes in
+            retrying { unsafe recv(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_PEEK)) }
+        }
+        if count > 0 { return .bytes(count) }
+        if count == 0 { return .endOfStream }
+        return error == EAGAIN ? .again : .failed(error)
+    }
+
+    /// Takes octets that `peek` has shown, and forgets them.
+    static func discard(_ descriptor: Int32, _ count: Int) -> Bool {
+        var octets = [UInt8](repeating: 0, count: count)
+        let (taken, _) = unsafe octets.withUnsafeMutableBytes { bytes in
+            retrying { unsafe recv(descriptor, bytes.baseAddress, bytes.count, 0) }
+        }
+        return taken == count
+    }
+
     /// Whether a read would wait: no octet is there, and the peer has not closed.
     static func hasNothingToRead(_ descriptor: Int32) -> Bool {
         var octet: UInt8 = 0

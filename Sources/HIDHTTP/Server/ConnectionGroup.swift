@@ -1,59 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CLinux
 internal import Glibc
+internal import HIDCrypto
 package import Synchronization
 
-/// Makes the application side of each new connection.
+/// Makes the application side of each new stream.
 ///
 /// Called on the connection's loop.
 package protocol ServerHandlerFactory: AnyObject {
-    func makeHandler(loop: EventLoop, peer: PeerAddress, listener: Int) -> any ServerHandler
+    func makeHandler(loop: EventLoop, listener: Int) -> any ServerHandler
 }
 
-/// How many connections all loops of a server hold, and how many they may.
-package final class ConnectionBudget: Sendable {
-    private let open = Atomic<Int>(0)
-    private let perClient = Mutex<[PeerAddress: Int]>([:])
-    private let limit: Int
-    private let limitPerClient: Int
-
-    package init(limit: Int, limitPerClient: Int) {
-        self.limit = limit
-        self.limitPerClient = limitPerClient
-    }
-
-    /// Connections open now.
-    ///
-    /// Any thread.
-    package var count: Int { open.load(ordering: .relaxed) }
-
-    /// Takes a place for a client; false when all, or all of that client's, are taken.
-    func take(_ peer: PeerAddress) -> Bool {
-        guard open.add(1, ordering: .relaxed).newValue <= limit else {
-            open.subtract(1, ordering: .relaxed)
-            return false
-        }
-        let fits =
-            peer.isLocal
-            || perClient.withLock { counts in
-                let count = counts[peer, default: 0]
-                guard count < limitPerClient else { return false }
-                counts[peer] = count + 1
-                return true
-            }
-        if !fits { open.subtract(1, ordering: .relaxed) }
-        return fits
-    }
-
-    func giveBack(_ peer: PeerAddress) {
-        open.subtract(1, ordering: .relaxed)
-        guard !peer.isLocal else { return }
-        perClient.withLock { counts in
-            guard let count = counts[peer] else { return }
-            counts[peer] = count > 1 ? count - 1 : nil
-        }
-    }
+/// A connection of whatever kind, as its group knows it.
+protocol ConnectionMember: AnyObject {
+    /// The client its place is counted for; nil for one that is not capped.
+    var countedPeer: PeerAddress? { get }
+    /// Ends the connection if nothing is under way, or as soon as nothing is: the server drains.
+    func closeIfIdle()
+    /// Ends the connection now.
+    func cut()
 }
 
 /// The listeners and connections of one loop.
@@ -66,10 +31,15 @@ package final class ConnectionGroup {
     /// Connections refused because a limit was reached.
     package let refused = Atomic<Int>(0)
 
-    private let settings: ServerSettings
+    /// Told of each cut of an HTTP/2 stream or connection: its name, whose it was, and the position of the listener.
+    package var onHTTP2Fault: ((HTTP2Fault, PeerEndpoint, Int) -> Void)?
+
+    let settings: ServerSettings
     private let budget: ConnectionBudget
-    private let factory: any ServerHandlerFactory
-    private var connections: [ObjectIdentifier: ServerConnection] = [:]
+    let factory: any ServerHandlerFactory
+    /// Connections that ended before their first request could, by cause.
+    package let openings = OpeningCounts()
+    private var connections: [ObjectIdentifier: any ConnectionMember] = [:]
     private var acceptors: [Acceptor] = []
     private var onEmpty: (() -> Void)?
 
@@ -86,8 +56,11 @@ package final class ConnectionGroup {
     package var count: Int { connections.count }
 
     /// Starts accepting from a bound socket; the group owns the descriptor from now on.
-    package func listen(on socket: ListeningSocket, listener: Int) throws(SystemCallError) {
-        let acceptor = Acceptor(descriptor: socket.descriptor, group: self, listener: listener)
+    package func listen(
+        on socket: ListeningSocket, listener: Int, settings: ListenerSettings = ListenerSettings()
+    ) throws(SystemCallError) {
+        let acceptor = Acceptor(
+            descriptor: socket.descriptor, group: self, listener: listener, settings: settings)
         try acceptor.start()
         acceptors.append(acceptor)
     }
@@ -117,29 +90,108 @@ package final class ConnectionGroup {
         done?()
     }
 
-    func remove(_ connection: ServerConnection) {
+    func remove(_ connection: any ConnectionMember) {
         guard connections.removeValue(forKey: ObjectIdentifier(connection)) != nil else { return }
-        budget.giveBack(connection.peer)
+        budget.giveBack(connection.countedPeer)
         if isDraining, connections.isEmpty { loop.afterEvents { [weak self] in self?.finishDrain() } }
     }
 
-    func accepted(_ descriptor: Int32, from peer: PeerAddress, listener: Int) {
-        guard budget.take(peer) else {
-            refused.add(1, ordering: .relaxed)
-            sendBusy(descriptor)
+    /// Takes a fresh socket in, or refuses it.
+    func accepted(_ descriptor: Int32, from peer: PeerEndpoint, listener: Int, settings: ListenerSettings) {
+        guard budget.take() else { return refuse(descriptor, settings) }
+        if settings.expectsProxyHeader, !peer.address.isLocal, !settings.isTrusted(peer.address) {
+            openings.note(.proxyUntrusted)
+            budget.giveBack(nil)
             close(descriptor)
             return
         }
-        let handler = factory.makeHandler(loop: loop, peer: peer, listener: listener)
-        let connection = ServerConnection(
-            descriptor: descriptor, peer: peer, listener: listener, loop: loop, settings: settings, owner: self,
-            handler: handler)
+        let isCapped = !settings.expectsProxyHeader && !peer.address.isLocal && !settings.isTrusted(peer.address)
+        if isCapped, !budget.count(peer.address) {
+            budget.giveBack(nil)
+            return refuse(descriptor, settings)
+        }
+        let counted = isCapped ? peer.address : nil
+        if settings.tls != nil || settings.expectsProxyHeader {
+            open(descriptor, peer, counted, listener, settings)
+        } else {
+            let transport = ServerTransport(descriptor: descriptor)
+            carry(
+                OpenedConnection(
+                    transport: transport, peer: peer, countedPeer: counted, listener: listener,
+                    mayBeHTTP2: settings.acceptsHTTP2))
+        }
+    }
+
+    private func open(
+        _ descriptor: Int32, _ peer: PeerEndpoint, _ counted: PeerAddress?, _ listener: Int,
+        _ settings: ListenerSettings
+    ) {
+        let opening = OpeningConnection(
+            descriptor: descriptor, peer: peer, counted: counted, listener: listener, settings: settings, owner: self)
+        connections[ObjectIdentifier(opening)] = opening
+        do throws(SystemCallError) { try opening.start() } catch { opening.cut() }
+    }
+
+    /// Counts the client that a PROXY header names; false when it has all the connections it may have.
+    func count(_ peer: PeerAddress) -> Bool {
+        guard budget.count(peer) else {
+            refused.add(1, ordering: .relaxed)
+            return false
+        }
+        return true
+    }
+
+    /// Replaces a connection that has opened by what carries its requests.
+    func opened(_ opening: OpeningConnection, _ connection: OpenedConnection) {
+        connections[ObjectIdentifier(opening)] = nil
+        if connection.transport.tls?.applicationProtocol == .http2 { carryHTTP2(connection) } else { carry(connection) }
+    }
+
+    /// Goes on with a connection whose first octets were those of HTTP/2.
+    func becameHTTP2(_ first: HTTP1Connection, _ connection: OpenedConnection) {
+        connections[ObjectIdentifier(first)] = nil
+        carryHTTP2(connection)
+    }
+
+    func carryHTTP2(_ opened: OpenedConnection) {
+        let connection: HTTP2Connection
+        do throws(HTTP2Fault) {
+            connection = try HTTP2Connection(opened, owner: self)
+        } catch {
+            if let registration = opened.registration {
+                loop.deregister(registration, opened.transport.descriptor, closing: true)
+            }
+            opened.transport.close()
+            return budget.giveBack(opened.countedPeer)
+        }
         connections[ObjectIdentifier(connection)] = connection
         do throws(SystemCallError) {
             try connection.start()
         } catch {
+            return connection.cut()
+        }
+        if isDraining { connection.closeIfIdle() }
+    }
+
+    private func carry(_ opened: OpenedConnection) {
+        let stream = ServerStream(
+            loop: loop, peer: opened.peer, listener: opened.listener, isHTTP2: false,
+            security: opened.transport.tls.flatMap { ConnectionSecurity($0) })
+        let handler = factory.makeHandler(loop: loop, listener: opened.listener)
+        let connection = HTTP1Connection(opened, stream: stream, owner: self, handler: handler)
+        connections[ObjectIdentifier(connection)] = connection
+        do throws(SystemCallError) {
+            try connection.start(opened)
+        } catch {
             connection.cut()
         }
+    }
+
+    private func refuse(_ descriptor: Int32, _ settings: ListenerSettings) {
+        refused.add(1, ordering: .relaxed)
+        // A client of TLS could not read it.
+        if settings.tls == nil { sendBusy(descriptor) }
+        close(descriptor)
     }
 
     /// Best effort: one write that fits any fresh socket buffer.
@@ -147,75 +199,5 @@ package final class ConnectionGroup {
         let answer = Array(
             "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".utf8)
         _ = SystemCall.send(descriptor, answer, from: 0)
-    }
-}
-
-/// Accepts the connections of one listening socket on one loop.
-final class Acceptor: EventHandler {
-    private let descriptor: Int32
-    private unowned let group: ConnectionGroup
-    private let listener: Int
-    private var registration: Registration?
-    private var pause: LoopTimer?
-
-    /// Accepts in one turn before other events get theirs.
-    private static let batch = 64
-    /// How long accepting pauses when descriptors run out: long enough not to spin, short enough not to be noticed.
-    private static let pauseTime = Delay(.milliseconds(100))
-
-    init(descriptor: Int32, group: ConnectionGroup, listener: Int) {
-        self.descriptor = descriptor
-        self.group = group
-        self.listener = listener
-    }
-
-    func start() throws(SystemCallError) {
-        registration = try group.loop.register(descriptor, events: hid_epoll_in, level: true, handler: self)
-        pause = LoopTimer { [unowned self] in resume() }
-    }
-
-    func stop() {
-        pause?.cancel()
-        if let registration { group.loop.deregister(registration, descriptor) }
-        registration = nil
-        close(descriptor)
-    }
-
-    func handle(events: UInt32) {
-        for _ in 0..<Self.batch {
-            var storage = sockaddr_storage()
-            var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
-            let (client, error) = SystemCall.retrying {
-                unsafe withUnsafeMutablePointer(to: &storage) { pointer in
-                    unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                        unsafe accept4(descriptor, address, &length, hid_accept_flags)
-                    }
-                }
-            }
-            guard client >= 0 else {
-                // A client that is gone before it was accepted is no reason to stop; exhaustion is.
-                if error == ECONNABORTED || error == EPROTO { continue }
-                if error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM { suspend() }
-                return
-            }
-            if storage.ss_family != sa_family_t(AF_UNIX) { setNoDelay(client) }
-            group.accepted(client, from: PeerAddress(storage), listener: listener)
-        }
-    }
-
-    private func setNoDelay(_ client: Int32) {
-        var one: Int32 = 1
-        unsafe setsockopt(client, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<Int32>.size))
-    }
-
-    private func suspend() {
-        guard let registration, let pause else { return }
-        group.loop.modify(registration, descriptor, events: 0)
-        group.loop.set(pause, after: Self.pauseTime)
-    }
-
-    private func resume() {
-        guard let registration else { return }
-        group.loop.modify(registration, descriptor, events: hid_epoll_in)
     }
 }

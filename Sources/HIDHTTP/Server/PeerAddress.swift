@@ -3,6 +3,43 @@
 internal import CLinux
 internal import Glibc
 
+/// One end of a connection.
+package struct PeerEndpoint: Sendable, Hashable {
+    package let address: PeerAddress
+    /// 0 for local sockets.
+    package let port: UInt16
+
+    package init(address: PeerAddress, port: UInt16) {
+        self.address = address
+        self.port = port
+    }
+
+    init(_ storage: sockaddr_storage) {
+        address = PeerAddress(storage)
+        port = unsafe withUnsafeBytes(of: storage) { bytes in
+            switch Int32(storage.ss_family) {
+            case AF_INET: unsafe UInt16(bigEndian: bytes.load(as: sockaddr_in.self).sin_port)
+            case AF_INET6: unsafe UInt16(bigEndian: bytes.load(as: sockaddr_in6.self).sin6_port)
+            default: 0
+            }
+        }
+    }
+}
+
+extension SystemCall {
+    /// Where a socket was bound or accepted.
+    static func localEndpoint(of descriptor: Int32) -> PeerEndpoint {
+        var storage = sockaddr_storage()
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        let result = unsafe withUnsafeMutablePointer(to: &storage) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe getsockname(descriptor, $0, &length)
+            }
+        }
+        return result == 0 ? PeerEndpoint(storage) : PeerEndpoint(address: .local, port: 0)
+    }
+}
+
 /// An IP address as 16 octets, IPv4 mapped into IPv6, or the mark of a local socket.
 package struct PeerAddress: Sendable, Hashable {
     package let high: UInt64

@@ -18,28 +18,32 @@ package enum ClientLoss: Sendable, Equatable {
     case closed
     /// It took nothing for `timeouts.write`.
     case writeTimeout
+    /// Nothing passed through its tunnel for `timeouts.tunnel_idle`.
+    case tunnelIdle
     /// The server cut it, at the end of a drain.
     case cut
 }
 
-/// The application side of one downstream connection.
+/// The application side of the requests of one stream.
 ///
 /// All calls come on the connection's loop.
 ///
 /// A span is valid only during the call that brings it.
 package protocol ServerHandler: AnyObject {
-    /// A checked head is in `connection.request`. Content follows unless the framing says there is none.
-    func requestBegan(_ connection: ServerConnection)
+    /// A checked head is in `stream.request`. Content follows unless the framing says there is none.
+    func requestBegan(_ stream: ServerStream)
     /// Content octets, without any transfer coding.
-    func requestContent(_ connection: ServerConnection, _ content: Span<UInt8>)
-    /// The request is complete.
-    func requestEnded(_ connection: ServerConnection)
+    func requestContent(_ stream: ServerStream, _ content: Span<UInt8>)
+    /// The request is complete; its trailers are in `stream.trailers`.
+    ///
+    /// In a tunnel: the client sends no more.
+    func requestEnded(_ stream: ServerStream)
     /// The request cannot go on. The handler answers if it still can; the connection closes afterwards.
-    func requestFailed(_ connection: ServerConnection, _ failure: RequestFailure)
+    func requestFailed(_ stream: ServerStream, _ failure: RequestFailure)
     /// What was written has left; more may follow.
-    func responseDrained(_ connection: ServerConnection)
+    func responseDrained(_ stream: ServerStream)
     /// The whole answer is on its way to the client; `octets` went out for this exchange.
-    func responseEnded(_ connection: ServerConnection)
+    func responseEnded(_ stream: ServerStream)
     /// The client is lost while an exchange was under way.
-    func clientLost(_ connection: ServerConnection, _ loss: ClientLoss)
+    func clientLost(_ stream: ServerStream, _ loss: ClientLoss)
 }

@@ -44,6 +44,11 @@ internal import Glibc
         if !isClosed { close() }
     }
 
+    /// Tells the peer of a connection without TLS that nothing more comes; it may still send.
+    func closeWrite() {
+        shutdown(descriptor, Int32(SHUT_WR))
+    }
+
     // MARK: - Dialling
 
     private func configure(_ target: UpstreamTarget, _ address: PeerAddress?) -> Bool {

@@ -67,7 +67,7 @@ final class HealthChecker: UpstreamHandler, UpstreamConnectionOwner {
         do throws(UpstreamFault) {
             let connection = try UpstreamConnection(
                 target: target, delays: UpstreamDelays(target), endpoint: endpoint,
-                preamble: cluster.policy.sendsProxyHeader ? ProxyHeader.local : [], owner: self, loop: loop)
+                preamble: cluster.policy.sendsProxyHeader ? ProxyProtocol.header(nil) : [], owner: self, loop: loop)
             self.connection = connection
             connection.begin(for: self, isHeadRequest: false)
             connection.write { out in
@@ -126,7 +126,7 @@ final class HealthChecker: UpstreamHandler, UpstreamConnectionOwner {
     }
 
     func upstreamContent(_ connection: UpstreamConnection, _ content: Span<UInt8>) {}
-    func upstreamEnded() {}
+    func upstreamEnded(trailers: [UInt8]) {}
     func upstreamDrained() {}
 
     func upstreamFailed(_ fault: UpstreamFault) {

@@ -22,7 +22,9 @@ package protocol UpstreamHandler: AnyObject {
     /// Content octets, without any transfer coding.
     func upstreamContent(_ connection: UpstreamConnection, _ content: Span<UInt8>)
     /// The answer is complete; the connection belongs to the pool again.
-    func upstreamEnded()
+    ///
+    /// `trailers` are field lines as octets, each with its CRLF.
+    func upstreamEnded(trailers: [UInt8])
     /// There will be no (further) answer; the connection is gone.
     func upstreamFailed(_ fault: UpstreamFault)
     /// What was written has left; more may follow.
@@ -42,6 +44,10 @@ package final class UpstreamConnection: EventHandler, Flushable {
     package private(set) var isReused = false
     /// Whether any octet of the answer under way has come.
     package private(set) var hasAnswered = false
+    /// Whether the request asks for another protocol, so that a 101 is an answer and no fault.
+    ///
+    /// What follows it is a tunnel: octets both ways until one side closes.
+    package var expectsSwitch = false
     /// Answer octets received for the exchange under way.
     package private(set) var bytesIn = 0
 
@@ -71,6 +77,8 @@ package final class UpstreamConnection: EventHandler, Flushable {
     private var reader: BodyReader?
     private var pending: [UInt8] = []
     private var interimCount = 0
+    private var isTunnel = false
+    private var isTunnelEnded = false
 
     /// Well below what libcurl reads at once.
     private static let shortRead = 16 << 10
@@ -121,6 +129,7 @@ package final class UpstreamConnection: EventHandler, Flushable {
         bytesIn = 0
         reader = nil
         isPaused = false
+        expectsSwitch = false
         response.reset()
         parser.reset()
         if state == .idle {
@@ -152,7 +161,9 @@ package final class UpstreamConnection: EventHandler, Flushable {
     package func takeOver(_ failed: UpstreamConnection) {
         swap(&output, &failed.output)
         isCongested = failed.isCongested
+        expectsSwitch = failed.expectsSwitch
         requestEnded = failed.requestEnded
+        expectsSwitch = failed.expectsSwitch
         guard state == .active else { return }
         armForAnswer()
         scheduleFlush()
@@ -175,6 +186,15 @@ package final class UpstreamConnection: EventHandler, Flushable {
     package func endRequest() {
         requestEnded = true
         armForAnswer()
+    }
+
+    /// Tells the far end of a tunnel that nothing more comes, once what was written has left.
+    ///
+    /// Through TLS there is no way to say so alone: the connection ends.
+    package func endTunnel() {
+        guard isTunnel, !isTunnelEnded else { return }
+        isTunnelEnded = true
+        scheduleFlush()
     }
 
     /// Gives the exchange up: whatever is under way is cut.
@@ -240,7 +260,7 @@ package final class UpstreamConnection: EventHandler, Flushable {
 
     /// The upstream owes us something: to take octets, or to answer a complete request.
     private func armForAnswer() {
-        guard state == .active, !isPaused else { return }
+        guard state == .active, !isPaused, !isTunnel else { return }
         if requestEnded || !output.isEmpty || hasAnswered { arm(delays.response) } else { timer?.cancel() }
     }
 
@@ -263,6 +283,7 @@ package final class UpstreamConnection: EventHandler, Flushable {
             return
         }
         if output.count < before { armForAnswer() }
+        if isTunnelEnded, output.isEmpty { return target.isTLS ? finishTunnel() : transport.closeWrite() }
         if isCongested, output.count < target.highWater / 2 {
             isCongested = false
             handler?.upstreamDrained()
@@ -313,7 +334,7 @@ package final class UpstreamConnection: EventHandler, Flushable {
             if count < Self.shortRead, !target.isTLS, !peerClosed { readable = false }
             bytesIn += count
             hasAnswered = true
-            arm(delays.response)
+            armForAnswer()
             let octets = loop.scratch.bytes
             guard pending.isEmpty else {
                 pending.append(contentsOf: octets[..<count])
@@ -367,7 +388,9 @@ package final class UpstreamConnection: EventHandler, Flushable {
             return nil
         case .complete(let count):
             let status = response.status
-            if status < 200 {
+            if status == 101, expectsSwitch, requestEnded, output.isEmpty {
+                beginTunnel()
+            } else if status < 200 {
                 guard interim(status) else { return nil }
             } else {
                 reader = BodyReader(framing: response.framing)
@@ -375,6 +398,14 @@ package final class UpstreamConnection: EventHandler, Flushable {
             }
             return count
         }
+    }
+
+    /// The time that a tunnel may be silent is the client side's to watch: it sees both directions.
+    private func beginTunnel() {
+        isTunnel = true
+        timer?.cancel()
+        reader = BodyReader(framing: .untilClose)
+        handler?.upstreamHead(self)
     }
 
     private func interim(_ status: Int) -> Bool {
@@ -393,7 +424,12 @@ package final class UpstreamConnection: EventHandler, Flushable {
         return state == .active
     }
 
+    private func finishTunnel() {
+        complete(leftOver: 0, canReuse: false)
+    }
+
     private func complete(leftOver: Int, canReuse: Bool) {
+        let trailers = reader?.trailers ?? []
         let handler = release(nil)
         timer?.cancel()
         if canReuse, leftOver == 0, pending.isEmpty, requestEnded, output.isEmpty, response.isPersistent,
@@ -405,7 +441,7 @@ package final class UpstreamConnection: EventHandler, Flushable {
         } else {
             close()
         }
-        handler?.upstreamEnded()
+        handler?.upstreamEnded(trailers: trailers)
     }
 
     private func fail(_ fault: UpstreamFault) {

@@ -78,7 +78,7 @@ final class DeviceFlow: UpstreamHandler {
         for index in octets.indices { content.append(octets[index]) }
     }
 
-    func upstreamEnded() {
+    func upstreamEnded(trailers: [UInt8]) {
         guard status == 200 else { return end("status_\(status)_\(stage == .challenge ? "c" : "v")") }
         switch stage {
         case .challenge: prove()

@@ -179,24 +179,3 @@ private let second: UInt64 = 1_000_000_000
         #expect(changes == [nil, nil, nil, nil, nil, .down, nil, nil, nil, .up, nil])
     }
 }
-
-@Suite struct ProxyHeaderTests {
-    private static let signature: [UInt8] = [13, 10, 13, 10, 0, 13, 10, 81, 85, 73, 84, 10]
-
-    @Test func `IPv4, IPv6, mixed and local as the specification has them`() throws {
-        let four = try #require(PeerAddress(text: Array("192.0.2.1".utf8)))
-        let here = try #require(PeerAddress(text: Array("198.51.100.2".utf8)))
-        let six = try #require(PeerAddress(text: Array("2001:db8::1".utf8)))
-        #expect(
-            ProxyHeader.client(four, port: 0x1234, at: here, port: 443)
-                == Self.signature + [0x21, 0x11, 0, 12, 192, 0, 2, 1, 198, 51, 100, 2, 0x12, 0x34, 1, 187])
-        let mixed = ProxyHeader.client(six, port: 1, at: here, port: 2)
-        #expect(mixed.count == 16 + 36)
-        #expect(Array(mixed[12..<16]) == [0x21, 0x21, 0, 36])
-        #expect(Array(mixed[16..<20]) == [0x20, 0x01, 0x0D, 0xB8])
-        #expect(Array(mixed[42..<48]) == [0xFF, 0xFF, 198, 51, 100, 2])
-        #expect(ProxyHeader.client(.local, port: 0, at: .local, port: 0) == Self.signature + [0x21, 0, 0, 0])
-        #expect(ProxyHeader.client(four, port: 5, at: .local, port: 0).count == 16 + 12)
-        #expect(ProxyHeader.local == Self.signature + [0x20, 0, 0, 0])
-    }
-}

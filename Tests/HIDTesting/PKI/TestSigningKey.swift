@@ -58,6 +58,17 @@ package import HIDCrypto
         return Array(output.prefix(size))
     }
 
+    /// The pair in PEM, PKCS#8 without a password.
+    package func pem() throws -> [UInt8] {
+        guard let bio = unsafe BIO_new(BIO_s_mem()) else { throw Failure() }
+        defer { unsafe BIO_free(bio) }
+        guard unsafe PEM_write_bio_PKCS8PrivateKey(bio, pointer, nil, nil, 0, nil, nil) == 1 else { throw Failure() }
+        var output = [UInt8](repeating: 0, count: 8192)
+        let count = unsafe BIO_read(bio, &output, 8192)
+        guard count > 0 else { throw Failure() }
+        return Array(output.prefix(Int(count)))
+    }
+
     private static func generate(_ kind: Kind) -> OpaquePointer? {
         let type = if case .rsa = kind { EVP_PKEY_RSA } else { EVP_PKEY_EC }
         guard let context = unsafe EVP_PKEY_CTX_new_id(type, nil) else { return nil }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// Answering: what the handler writes, gathered in a turn and sent once at its end.
-extension ServerConnection {
+extension HTTP1Connection: StreamCarrier {
     /// Sends an interim answer, 100 or 103.
     ///
     /// Nothing may be sent once the answer proper has begun.
-    package func sendInterim(status: Int, fields: (inout [UInt8]) -> Void = { _ in }) {
-        guard responsePhase == .none, stage == .open, request.minorVersion == 1 else { return }
+    func sendInterim(_ stream: ServerStream, status: Int, fields: (inout [UInt8]) -> Void) {
+        guard responsePhase == .none, stage == .open, stream.request.minorVersion == 1 else { return }
         write { bytes in
             HeadWriter.statusLine(status, into: &bytes)
             fields(&bytes)
@@ -17,12 +17,15 @@ extension ServerConnection {
     /// Begins the answer.
     ///
     /// `fields` appends every field line but the framing and Connection ones.
-    package func startResponse(
-        status: Int, framing: ResponseFraming, closing: Bool = false, fields: (inout [UInt8]) -> Void
+    func startResponse(
+        _ stream: ServerStream, status: Int, framing: ResponseFraming, closing: Bool,
+        fields: (inout [UInt8]) -> Void
     ) {
         guard responsePhase == .none, stage == .open else { return }
-        if closing || !request.isPersistent || owner.isDraining || !canOutliveContent { closesAfterResponse = true }
-        let isChunked = framing == .unknown && request.minorVersion == 1
+        if closing || !stream.request.isPersistent || owner.isDraining || !canOutliveContent {
+            closesAfterResponse = true
+        }
+        let isChunked = framing == .unknown && stream.request.minorVersion == 1
         if framing == .unknown, !isChunked { closesAfterResponse = true }
         responsePhase = .started(chunked: isChunked)
         write { bytes in
@@ -43,7 +46,7 @@ extension ServerConnection {
         }
         if closesAfterResponse {
             HeadWriter.field("Connection", "close", into: &bytes)
-        } else if request.minorVersion == 0 {
+        } else if stream.request.minorVersion == 0 {
             HeadWriter.field("Connection", "keep-alive", into: &bytes)
         }
     }
@@ -51,31 +54,28 @@ extension ServerConnection {
     /// Whether what is left of the request can be read and thrown away so that the connection stays usable.
     private var canOutliveContent: Bool {
         guard requestPhase == .content else { return true }
-        guard !request.expectsContinue, case .length(let total) = request.framing else { return false }
+        guard !stream.request.expectsContinue, case .length(let total) = stream.request.framing else { return false }
         return total <= UInt64(settings.drainBytes)
     }
 
     /// Writes content octets of the answer.
-    package func writeContent(_ content: Span<UInt8>) {
+    func writeContent(_ stream: ServerStream, _ content: Span<UInt8>) {
         guard case .started(let isChunked) = responsePhase, !content.isEmpty else { return }
         write { bytes in
             if isChunked { HeadWriter.chunkHeader(content.count, into: &bytes) }
             bytes.append(copying: content)
             if isChunked { HeadWriter.chunkEnd(into: &bytes) }
         }
-        if output.count > settings.highWater { isCongested = true }
+        if output.count > settings.highWater { stream.isBackedUp = true }
     }
 
-    /// Whether the client takes the answer more slowly than it comes.
-    package var isBackedUp: Bool { isCongested }
-
     /// Completes the answer.
-    package func endResponse() {
+    func endResponse(_ stream: ServerStream, trailers: [UInt8]) {
         guard case .started(let isChunked) = responsePhase else { return }
-        if isChunked { write { HeadWriter.lastChunk(into: &$0) } }
+        if isChunked { write { HeadWriter.lastChunk(trailers: trailers, into: &$0) } }
         responsePhase = .ended
         scheduleFlush()
-        handler.responseEnded(self)
+        handler.responseEnded(stream)
         if requestPhase == .content {
             // The rest of the request is not wanted any more.
             discardsContent = true
@@ -87,15 +87,27 @@ extension ServerConnection {
         }
     }
 
+    func switchProtocols(_ stream: ServerStream, idle: Delay, fields: (inout [UInt8]) -> Void) {
+        guard responsePhase == .none, stage == .open, requestPhase == .complete else { return }
+        closesAfterResponse = true
+        responsePhase = .started(chunked: false)
+        write { bytes in
+            HeadWriter.statusLine(101, into: &bytes)
+            fields(&bytes)
+            HeadWriter.endOfHead(into: &bytes)
+        }
+        beginTunnel(idle: idle)
+    }
+
     /// Cuts the connection: the client must see that its answer is incomplete.
-    package func abort() {
+    func abort(_ stream: ServerStream) {
         close()
     }
 
     private func write(_ body: (inout [UInt8]) -> Void) {
         let before = output.count
         output.append(body)
-        bytesOut += output.count - before
+        stream.bytesOut += output.count - before
         scheduleFlush()
     }
 
@@ -109,7 +121,7 @@ extension ServerConnection {
         isFlushScheduled = false
         guard stage != .closed else { return }
         let before = output.count
-        let result = output.drain { [descriptor] in SystemCall.send(descriptor, $0, from: $1) }
+        let result = output.drain { [transport] in transport.send($0, from: $1) }
         if case .failed = result { return lose(.closed) }
         if !output.isEmpty {
             // Progress moves the deadline, standing still does not.
@@ -117,15 +129,16 @@ extension ServerConnection {
         } else {
             wroteAll()
         }
-        if isCongested, output.count < settings.highWater / 2 {
-            isCongested = false
-            handler.responseDrained(self)
+        if stream.isBackedUp, output.count < settings.highWater / 2 {
+            stream.isBackedUp = false
+            handler.responseDrained(stream)
         }
     }
 
     private func wroteAll() {
         if responsePhase == .ended, closesAfterResponse, stage == .open { return beginLinger() }
         if !exchangeActive, owner.isDraining, stage == .open { return beginLinger() }
+        if let tunnelIdle { return arm(.tunnel, tunnelIdle) }
         guard deadline == .write else { return }
         timer?.cancel()
         deadline = .header

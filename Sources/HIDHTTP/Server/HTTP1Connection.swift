@@ -1,32 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CLinux
-internal import Glibc
 
 /// One downstream HTTP/1 connection: octets to requests, answers to octets, strictly one exchange at a time.
 ///
 /// Pipelined requests wait in the socket until the exchange before them is over, so answers cannot change places and
 /// a fault in a later request cannot spoil an earlier answer. Confined to its loop.
-package final class ServerConnection: EventHandler, Flushable {
+final class HTTP1Connection: EventHandler, Flushable, ConnectionMember {
     enum RequestPhase { case head, content, complete }
     enum ResponsePhase: Equatable { case none, started(chunked: Bool), ended }
     enum Stage { case open, lingering, closed }
-    enum Deadline { case header, keepAlive, bodyIdle, write, drain }
+    enum Deadline { case header, keepAlive, bodyIdle, write, drain, tunnel }
 
-    package let loop: EventLoop
-    /// The peer as the kernel names it.
-    package let peer: PeerAddress
-    /// Position of the listener in the configuration.
-    package let listener: Int
-    /// The head of the request under way.
-    package private(set) var request = RequestHead()
-    /// Octets received and sent for the exchange under way, heads and framing included.
-    package private(set) var bytesIn = 0
-    package internal(set) var bytesOut = 0
-    /// When the first octet of the request under way came, on the loop's monotonic clock.
-    package private(set) var requestStart: UInt64 = 0
-
-    let descriptor: Int32
+    let loop: EventLoop
+    let stream: ServerStream
+    let countedPeer: PeerAddress?
+    let transport: ServerTransport
     let settings: ServerSettings
     unowned let owner: ConnectionGroup
     let handler: any ServerHandler
@@ -46,56 +35,76 @@ package final class ServerConnection: EventHandler, Flushable {
     private var peerClosed = false
     private var isPumping = false
     var isFlushScheduled = false
-    var isCongested = false
     var closesAfterResponse = false
     var discardsContent = false
     private var discarded = 0
+    /// The first octets may be those of HTTP/2.
+    private var mayBeHTTP2: Bool
+    /// How long a client may take between preface and first frame, which are written together.
+    private static let prefaceTime = Delay(.milliseconds(200))
+    /// How long a tunnel may be silent; nil: this is no tunnel.
+    var tunnelIdle: Delay?
 
     /// Takes over an accepted, non-blocking socket.
-    init(
-        descriptor: Int32, peer: PeerAddress, listener: Int, loop: EventLoop, settings: ServerSettings,
-        owner: ConnectionGroup, handler: any ServerHandler
-    ) {
-        self.descriptor = descriptor
-        self.peer = peer
-        self.listener = listener
-        self.loop = loop
-        self.settings = settings
+    init(_ opened: OpenedConnection, stream: ServerStream, owner: ConnectionGroup, handler: any ServerHandler) {
+        transport = opened.transport
+        countedPeer = opened.countedPeer
+        mayBeHTTP2 = opened.mayBeHTTP2
+        self.stream = stream
         self.owner = owner
         self.handler = handler
-        parser = RequestParser(limits: settings.limits)
+        loop = stream.loop
+        settings = owner.settings
+        parser = RequestParser(limits: owner.settings.limits)
     }
 
-    func start() throws(SystemCallError) {
-        registration = try loop.register(
-            descriptor, events: hid_epoll_in | hid_epoll_out | hid_epoll_read_hangup, handler: self)
+    /// Begins to read; what was read already comes first.
+    func start(_ opened: OpenedConnection) throws(SystemCallError) {
+        stream.carrier = self
+        if let registration = opened.registration {
+            self.registration = registration
+            loop.reassign(registration, to: self)
+            readable = true
+            pending = opened.early
+            stream.bytesIn = opened.early.count
+            pumpLater()
+        } else {
+            registration = try loop.register(
+                transport.descriptor, events: hid_epoll_in | hid_epoll_out | hid_epoll_read_hangup, handler: self)
+        }
         timer = LoopTimer { [unowned self] in deadlinePassed() }
-        requestStart = loop.now
+        stream.requestStart = loop.now
         arm(.header, settings.headerTimeout)
     }
 
     /// Whether nothing is under way: such a connection is closed at once when the server drains.
-    package var isIdle: Bool { !exchangeActive && pending.isEmpty && output.isEmpty && stage == .open }
+    var isIdle: Bool { !exchangeActive && pending.isEmpty && output.isEmpty && stage == .open }
 
     // MARK: - Events
 
-    package func handle(events: UInt32) {
+    func handle(events: UInt32) {
         guard stage != .closed else { return }
         if events & (hid_epoll_error | hid_epoll_hangup) != 0 { return lose(.closed) }
-        if events & hid_epoll_out != 0, !output.isEmpty { flush() }
+        if events & hid_epoll_out != 0 || transport.mixesDirections {
+            if !output.isEmpty { flush() }
+            if transport.mixesDirections { readable = true }
+        }
         if events & hid_epoll_read_hangup != 0 {
             peerClosed = true
-            if exchangeActive, requestPhase == .complete, responsePhase != .ended { return lose(.closed) }
+            let isWaiting = exchangeActive && requestPhase == .complete && responsePhase != .ended
+            if isWaiting, tunnelIdle == nil { return lose(.closed) }
             if stage == .open, requestPhase == .complete, responsePhase == .ended, output.isEmpty { return close() }
         }
-        if events & (hid_epoll_in | hid_epoll_read_hangup) != 0 {
-            readable = true
-            pump()
-        }
+        if events & (hid_epoll_in | hid_epoll_read_hangup) != 0 { readable = true }
+        if readable { pump() }
     }
 
     private func deadlinePassed() {
         switch deadline {
+        case .header where mayBeHTTP2 && HTTP2Preface.isComplete(pending.count):
+            // The preface alone is a malformed request of HTTP/1.
+            mayBeHTTP2 = false
+            pumpLater()
         case .header:
             guard !pending.isEmpty else { return close() }
             refuse(.headTimeout)
@@ -103,9 +112,10 @@ package final class ServerConnection: EventHandler, Flushable {
         case .bodyIdle where discardsContent: close()
         case .bodyIdle:
             // Paused by back-pressure: the client is not to blame.
-            guard !isPaused else { return arm(.bodyIdle, settings.bodyIdleTimeout) }
+            guard !stream.isPaused else { return arm(.bodyIdle, settings.bodyIdleTimeout) }
             refuse(.contentTimeout)
         case .write: lose(.writeTimeout)
+        case .tunnel: lose(.tunnelIdle)
         }
     }
 
@@ -113,11 +123,11 @@ package final class ServerConnection: EventHandler, Flushable {
     private func refuse(_ failure: RequestFailure) {
         guard responsePhase != .ended else { return closeAfterFlush() }
         // Of a head that was not complete nothing may be used: its ranges may point nowhere.
-        if requestPhase == .head { request.reset() }
+        if requestPhase == .head { stream.request.reset() }
         requestPhase = .complete
         exchangeActive = true
         closesAfterResponse = true
-        handler.requestFailed(self, failure)
+        handler.requestFailed(stream, failure)
     }
 
     func arm(_ kind: Deadline, _ delay: Delay) {
@@ -135,20 +145,7 @@ package final class ServerConnection: EventHandler, Flushable {
 
     // MARK: - Reading
 
-    /// Stops reading content; the client is held back by its window.
-    ///
-    /// Used while the upstream is slow.
-    package private(set) var isPaused = false
-
-    /// Stops delivering content until `resumeContent`.
-    package func pauseContent() {
-        isPaused = true
-    }
-
-    /// Goes on delivering content after the events at hand.
-    package func resumeContent() {
-        guard isPaused else { return }
-        isPaused = false
+    func contentResumed(_ stream: ServerStream) {
         pumpLater()
     }
 
@@ -160,7 +157,7 @@ package final class ServerConnection: EventHandler, Flushable {
         switch stage {
         case .closed: false
         case .lingering: discarded <= settings.drainBytes
-        case .open: requestPhase == .head || (requestPhase == .content && !isPaused && !isDrained)
+        case .open: requestPhase == .head || (requestPhase == .content && !stream.isPaused && !isDrained)
         }
     }
 
@@ -195,7 +192,7 @@ package final class ServerConnection: EventHandler, Flushable {
     ///
     /// Returns whether to go on.
     private func receive() -> Bool {
-        switch SystemCall.receive(descriptor, into: &loop.scratch.bytes) {
+        switch transport.receive(into: &loop.scratch.bytes) {
         case .again:
             readable = false
             return false
@@ -207,7 +204,7 @@ package final class ServerConnection: EventHandler, Flushable {
             return false
         case .bytes(let count):
             // A short read has drained the socket, unless the end of the stream waits behind it.
-            if count < ReadScratch.size, !peerClosed { readable = false }
+            if count < ReadScratch.size, !peerClosed, transport.shortReadIsLast { readable = false }
             received(count)
             return stage != .closed
         }
@@ -215,7 +212,7 @@ package final class ServerConnection: EventHandler, Flushable {
 
     private func received(_ count: Int) {
         if stage == .lingering { return linger(count) }
-        if exchangeActive || !pending.isEmpty { bytesIn += count } else { began(with: count) }
+        if exchangeActive || !pending.isEmpty { stream.bytesIn += count } else { began(with: count) }
         let octets = loop.scratch.bytes
         guard pending.isEmpty else { return pending.append(contentsOf: octets[..<count]) }
         let used = process(octets.span.extracting(0..<count))
@@ -224,8 +221,8 @@ package final class ServerConnection: EventHandler, Flushable {
     }
 
     private func began(with count: Int) {
-        bytesIn = count
-        requestStart = loop.now
+        stream.bytesIn = count
+        stream.requestStart = loop.now
         arm(.header, settings.headerTimeout)
     }
 
@@ -234,7 +231,10 @@ package final class ServerConnection: EventHandler, Flushable {
         peerClosed = true
         if stage == .lingering { return close() }
         guard exchangeActive, !discardsContent else { return closeAfterFlush() }
-        lose(.closed)
+        guard tunnelIdle != nil else { return lose(.closed) }
+        // One direction of a tunnel may end before the other.
+        requestPhase = .complete
+        handler.requestEnded(stream)
     }
 
     /// Consumes as much of `input` as the exchange takes now.
@@ -247,10 +247,11 @@ package final class ServerConnection: EventHandler, Flushable {
             switch requestPhase {
             case .complete: return used
             case .head:
+                if mayBeHTTP2, !rest.isEmpty, isPreface(rest) { return used }
                 guard !rest.isEmpty, let count = parseHead(rest) else { return used }
                 used += count
             case .content:
-                guard discardsContent ? !isDrained : !isPaused else { return used }
+                guard discardsContent ? !isDrained : !stream.isPaused else { return used }
                 let (count, goesOn) = readContent(rest)
                 used += count
                 guard goesOn else { return used }
@@ -259,9 +260,37 @@ package final class ServerConnection: EventHandler, Flushable {
         return used
     }
 
+    /// Whether the octets must wait, or go to another carrier.
+    private func isPreface(_ input: Span<UInt8>) -> Bool {
+        switch HTTP2Preface.match(input) {
+        case .no:
+            mayBeHTTP2 = false
+            return false
+        case .partial:
+            if HTTP2Preface.isComplete(input.count) { arm(.header, Self.prefaceTime) }
+            return true
+        case .yes:
+            loop.afterEvents { [weak self] in self?.becomeHTTP2() }
+            return true
+        }
+    }
+
+    /// Hands everything over to a carrier of HTTP/2; this object is done.
+    private func becomeHTTP2() {
+        guard stage == .open, let registration else { return }
+        stage = .closed
+        timer?.cancel()
+        stream.carrier = nil
+        owner.becameHTTP2(
+            self,
+            OpenedConnection(
+                transport: transport, peer: stream.peer, countedPeer: countedPeer, listener: stream.listener,
+                registration: registration, early: pending))
+    }
+
     /// Returns the octets of a complete head, nil when there is none yet or it was refused.
     private func parseHead(_ input: Span<UInt8>) -> Int? {
-        switch parser.parse(input, into: &request) {
+        switch parser.parse(input, into: &stream.request) {
         case .needMore: return nil
         case .bad(let fault):
             refuse(.head(fault))
@@ -270,13 +299,14 @@ package final class ServerConnection: EventHandler, Flushable {
             exchangeActive = true
             discardsContent = false
             discarded = 0
-            isPaused = false
-            reader = BodyReader(framing: request.framing)
-            requestPhase = request.framing == .none || request.framing == .length(0) ? .complete : .content
+            stream.clearPause()
+            reader = BodyReader(framing: stream.request.framing)
+            requestPhase =
+                stream.request.framing == .none || stream.request.framing == .length(0) ? .complete : .content
             let hasContent = requestPhase == .content
             if hasContent { arm(.bodyIdle, settings.bodyIdleTimeout) } else { disarm() }
-            handler.requestBegan(self)
-            if !hasContent, exchangeActive, responsePhase != .ended { handler.requestEnded(self) }
+            handler.requestBegan(stream)
+            if !hasContent, exchangeActive, responsePhase != .ended { handler.requestEnded(stream) }
             return count
         }
     }
@@ -287,12 +317,14 @@ package final class ServerConnection: EventHandler, Flushable {
             return (count, false)
         case .data(let range):
             if deadline == .bodyIdle { arm(.bodyIdle, settings.bodyIdleTimeout) }
+            if deadline == .tunnel, let tunnelIdle { arm(.tunnel, tunnelIdle) }
             deliver(input.extracting(range))
             return (range.upperBound, stage == .open)
         case .end(let count):
             requestPhase = .complete
             if deadline == .bodyIdle { disarm() }
-            if discardsContent { finishExchange() } else { handler.requestEnded(self) }
+            stream.trailers = reader.trailers
+            if discardsContent { finishExchange() } else { handler.requestEnded(stream) }
             return (count, true)
         case .bad(let fault):
             guard !discardsContent else {
@@ -307,10 +339,19 @@ package final class ServerConnection: EventHandler, Flushable {
     }
 
     private func deliver(_ content: Span<UInt8>) {
-        guard discardsContent else { return handler.requestContent(self, content) }
+        guard discardsContent else { return handler.requestContent(stream, content) }
         discarded += content.count
         // The write side must not be closed under an answer that has not left yet; `wroteAll` goes on from there.
         if isDrained, output.isEmpty { beginLinger() }
+    }
+
+    /// Everything the client sends from now on is content of the tunnel, what waits already as well.
+    func beginTunnel(idle: Delay) {
+        tunnelIdle = idle
+        reader = BodyReader(framing: .untilClose)
+        requestPhase = .content
+        arm(.tunnel, idle)
+        pumpLater()
     }
 
     // MARK: - Between exchanges and the end
@@ -322,11 +363,10 @@ package final class ServerConnection: EventHandler, Flushable {
         guard !closesAfterResponse else { return }
         responsePhase = .none
         requestPhase = .head
-        bytesIn = pending.count
-        bytesOut = 0
-        request.reset()
+        stream.recycle()
+        stream.bytesIn = pending.count
         parser.reset()
-        requestStart = loop.now
+        stream.requestStart = loop.now
         arm(
             pending.isEmpty ? .keepAlive : .header, pending.isEmpty ? settings.keepAliveTimeout : settings.headerTimeout
         )
@@ -344,7 +384,7 @@ package final class ServerConnection: EventHandler, Flushable {
     }
 
     /// Closes if nothing is under way; for the start of a drain.
-    package func closeIfIdle() {
+    func closeIfIdle() {
         if isIdle { close() }
     }
 
@@ -354,7 +394,7 @@ package final class ServerConnection: EventHandler, Flushable {
         exchangeActive = false
         stage = .lingering
         pending = []
-        shutdown(descriptor, Int32(SHUT_WR))
+        transport.closeWrite()
         arm(.drain, settings.drainTime)
         if peerClosed { return close() }
         pumpLater()
@@ -370,11 +410,11 @@ package final class ServerConnection: EventHandler, Flushable {
         guard stage != .closed else { return }
         let wasActive = exchangeActive && responsePhase != .ended
         close()
-        if wasActive { handler.clientLost(self, loss) }
+        if wasActive { handler.clientLost(stream, loss) }
     }
 
     /// Ends the connection at the deadline of a drain.
-    package func cut() {
+    func cut() {
         lose(.cut)
     }
 
@@ -383,8 +423,9 @@ package final class ServerConnection: EventHandler, Flushable {
         stage = .closed
         exchangeActive = false
         timer?.cancel()
-        if let registration { loop.deregister(registration, descriptor, closing: true) }
-        Glibc.close(descriptor)
+        if let registration { loop.deregister(registration, transport.descriptor, closing: true) }
+        transport.close()
+        stream.carrier = nil
         owner.remove(self)
     }
 }
