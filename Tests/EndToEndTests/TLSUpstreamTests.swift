@@ -73,6 +73,27 @@ struct TLSUpstreamTests {
         #expect(bad.line(of: answer)?["reason"].text == "dep.upstream_tls")
     }
 
+    @Test func `health checks verify the certificate as well`() throws {
+        let folder = try TestFolder()
+        let server = try Server(folder, "right")
+        for (name, isGood) in [("localhost", true), ("other.test", false)] {
+            let tls = "tls: { ca: \"\(server.certificate)\", server_name: \(name) }"
+            let health = "health: { path: /, interval: 100ms, fall: 1 }"
+            let bench = try Bench(
+                .init(upstream: ", \(tls), \(health)"), url: "https://127.0.0.1:\(server.port)")
+            if isGood {
+                let deadline = Deadline()
+                var text = ""
+                while deadline.milliseconds > 0, !text.contains(/checks_total\{.*result="good"\} [1-9]/) {
+                    text = try bench.admin("/metrics")?.text ?? ""
+                }
+                #expect(text.contains(/checks_total\{.*result="bad"\} 0/))
+            } else {
+                #expect(bench.daemon.event("upstream.down")?["cause"].text?.contains("TLS") == true)
+            }
+        }
+    }
+
     @Test func `another authority or another name is 502`() throws {
         let folder = try TestFolder()
         let server = try Server(folder, "right")

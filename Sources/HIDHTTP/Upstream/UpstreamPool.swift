@@ -194,7 +194,7 @@ package final class UpstreamPool {
     // MARK: - Waiting
 
     private func wait(_ client: Client, _ isHeadRequest: Bool, _ preamble: [UInt8]) throws(UpstreamFault) {
-        guard !isRetired, cluster.policy.queueSize > 0 else { throw .tooManyConnections }
+        guard !isRetired, cluster.policy.queueSize > 0 else { throw places.isEmpty ? .resolve : .tooManyConnections }
         guard cluster.waiting.add(1, ordering: .relaxed).newValue <= cluster.policy.queueSize else {
             cluster.waiting.subtract(1, ordering: .relaxed)
             throw .queueFull
@@ -259,23 +259,29 @@ package final class UpstreamPool {
 
     /// False when there is nothing for it yet.
     private func serveFirst() -> Bool {
-        let found = place(avoiding: [])
-        if case .full = found { return false }
-        guard let entry = popFirst() else { return false }
-        queueChanged()
+        guard let entry = queue.first else { return false }
+        let client = entry.waiter.client
         do throws(UpstreamFault) {
-            switch found {
-            case .at(let place):
-                let connection = try begin(
-                    at: place, entry.waiter.client, entry.isHeadRequest, entry.preamble, fresh: false)
-                entry.waiter.client.upstreamReady(connection)
+            switch place(avoiding: []) {
+            case .full: return false
             case .none(let fault): throw fault
-            case .full: throw .tooManyConnections
+            case .at(let place):
+                let connection = try begin(at: place, client, entry.isHeadRequest, entry.preamble, fresh: false)
+                dropFirst()
+                client.upstreamReady(connection)
             }
         } catch {
-            entry.waiter.client.upstreamRefused(error)
+            // Another loop took the room first: the place in the queue stays.
+            guard error != .tooManyConnections else { return false }
+            dropFirst()
+            client.upstreamRefused(error)
         }
         return true
+    }
+
+    private func dropFirst() {
+        _ = popFirst()
+        queueChanged()
     }
 
     /// Closes one idle connection when others wait for the room that it takes.
