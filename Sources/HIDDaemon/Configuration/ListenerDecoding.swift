@@ -9,9 +9,11 @@ extension MappingReader {
         var listeners: [ListenerConfiguration] = []
         for value in required("listeners")?.nonEmptyList() ?? [] {
             value.mapping { listener in
-                listener.notAvailable("proxy_protocol")
                 let tls = listener.value("tls")?.mapping { $0.listenerTLS(paths: paths) } ?? nil
-                let trusted = (listener.value("trusted_proxies")?.list() ?? []).compactMap { $0.addressBlock() }
+                let blocks = listener.value("trusted_proxies")?.list()
+                let trusted = (blocks ?? []).compactMap { $0.addressBlock() }
+                let proxyProtocol = listener.value("proxy_protocol")
+                let expectsHeader = proxyProtocol?.bool() ?? false
                 guard let value = listener.required("address"), let address = value.address() else { return }
                 if let first = seen[address], !address.isAnyPort {
                     value.error("duplicate listener, first on line \(first.line)")
@@ -20,6 +22,13 @@ extension MappingReader {
                 var result = ListenerConfiguration(address: address)
                 result.trustedProxies = trusted
                 result.tls = tls
+                result.proxyProtocol = expectsHeader
+                let isListed = listener.keyMark("trusted_proxies") != nil && blocks?.isEmpty != true
+                if expectsHeader, !address.isLocal, !isListed {
+                    proxyProtocol?.error(
+                        "'proxy_protocol' lets whoever connects choose the client's address: list the proxies in "
+                            + "'trusted_proxies', or listen on a loopback address or a unix socket")
+                }
                 listeners.append(result)
             }
         }
@@ -83,6 +92,15 @@ extension AddressText {
     package var isAnyPort: Bool {
         if case .tcp(_, 0) = self { return true }
         return false
+    }
+
+    /// Whether only programs on this machine can connect, as far as the address says.
+    var isLocal: Bool {
+        switch self {
+        case .tcp(let host, _): HostName.isLoopback(host)
+        case .unix: true
+        case .descriptor: false
+        }
     }
 
     /// As it stands in the configuration.

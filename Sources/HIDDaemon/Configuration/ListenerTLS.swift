@@ -32,7 +32,11 @@ package enum ListenerTLS {
 
     /// Reads and checks all files.
     ///
-    /// - Parameter tickets: nil makes new ones, for a context that is only looked at.
+    /// - Parameters:
+    ///   - configuration: Which files, and the policy.
+    ///   - tickets: nil makes new ones, for a context that is only looked at.
+    ///   - wallClock: Seconds since 1970.
+    /// - Returns: What a listener serves.
     /// - Throws: `configuration` with the key and the file at fault.
     package static func load(
         _ configuration: ListenerTLSConfiguration, tickets: TLSTicketKeys? = nil,

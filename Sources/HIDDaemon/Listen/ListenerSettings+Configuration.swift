@@ -8,6 +8,9 @@ extension ListenerSettings {
         self.init()
         let trusted = AddressSet(configuration.trustedProxies)
         isTrusted = { trusted.contains($0) }
+        expectsProxyHeader = configuration.proxyProtocol
+        // Without a list the address is of this machine, whose processes are all believed.
+        maySendProxyHeader = { $0.isLocal || trusted.isEmpty || trusted.contains($0) }
         if let tls { self.tls = { tls.context } }
     }
 }

@@ -20,7 +20,10 @@ package final class ListenerTLSSource: Sendable {
 
     /// Reads the files.
     ///
-    /// - Parameter wallClock: Seconds since 1970.
+    /// - Parameters:
+    ///   - configuration: Which files, and the policy.
+    ///   - listener: The listener's address.
+    ///   - wallClock: Seconds since 1970.
     /// - Throws: As `ListenerTLS.load`.
     package init(
         _ configuration: ListenerTLSConfiguration, listener: String,
@@ -78,7 +81,10 @@ package final class ListenerTLSSources: Sendable {
     /// Reads all files, remarks on them in the log and registers the metric of their certificates.
     ///
     /// - Parameters:
+    ///   - listeners: Those of the configuration.
     ///   - names: The addresses as they were bound, in the order of the listeners.
+    ///   - log: Takes remarks now and the events of reloads.
+    ///   - registry: Takes the metric.
     ///   - metric: The name of a gauge, with labels `listener` and `name`: seconds until a certificate ends.
     /// - Throws: As `ListenerTLS.load`.
     package init(

@@ -326,6 +326,7 @@ extension HTTP2Connection: HTTP2SessionDelegate {
     }
 
     func faultOccurred(_ fault: HTTP2Fault, stream: Int32) {
+        owner.http2Faults.note(fault)
         owner.onHTTP2Fault?(fault, endpoint, listener)
     }
 }

@@ -130,40 +130,67 @@ struct HTTP2HeadBuilder {
         }
     }
 
-    private func value(_ which: Pseudo) -> [UInt8]? {
-        ranges[which.rawValue].map { Array(pseudo[$0]) }
+    private func range(_ which: Pseudo) -> Range<Int>? { ranges[which.rawValue] }
+
+    /// Whether the octets of a pseudo-field are exactly that.
+    private func isText(_ range: Range<Int>, _ text: StaticString) -> Bool {
+        guard range.count == text.utf8CodeUnitCount else { return false }
+        let octets = pseudo.span
+        return text.withUTF8Buffer { literal in
+            for index in literal.indices {
+                guard unsafe literal[index] == octets[range.lowerBound + index] else { return false }
+            }
+            return true
+        }
+    }
+
+    private func isToken(_ range: Range<Int>) -> Bool {
+        let octets = pseudo.span
+        return Token.isValid(octets.extracting(range))
     }
 
     private mutating func checkPseudo() -> HTTP2Fault? {
-        guard let method = value(.method) else { return .pseudoField }
-        guard Token.isValid(method.span) else { return .method }
-        if value(.protocol) != nil { return .connectProtocol }
+        guard let method = range(.method) else { return .pseudoField }
+        guard isToken(method) else { return .method }
+        if range(.protocol) != nil { return .connectProtocol }
         if let fault = checkAuthority() { return fault }
-        if method == Array("CONNECT".utf8) {
-            guard value(.scheme) == nil, value(.path) == nil, value(.authority) != nil else { return .pseudoField }
-            return nil
+        if isText(method, "CONNECT") {
+            let isWhole = range(.scheme) == nil && range(.path) == nil && range(.authority) != nil
+            return isWhole ? nil : .pseudoField
         }
-        guard let scheme = value(.scheme), let path = value(.path) else { return .pseudoField }
-        guard scheme == Array("https".utf8) || scheme == Array("http".utf8) else { return .scheme }
-        if path == [0x2A] { return method == Array("OPTIONS".utf8) ? nil : .path }
-        guard path.first == 0x2F, !path.contains(0x23) else { return .path }
-        let end = ByteClass.skip(ByteClass.target, in: path.span, from: 0, to: path.count)
-        return end == path.count ? nil : .path
+        guard let scheme = range(.scheme), let path = range(.path) else { return .pseudoField }
+        guard isText(scheme, "https") || isText(scheme, "http") else { return .scheme }
+        if isText(path, "*") { return isText(method, "OPTIONS") ? nil : .path }
+        return checkPath(path)
+    }
+
+    private func checkPath(_ range: Range<Int>) -> HTTP2Fault? {
+        let octets = pseudo.span
+        let path = octets.extracting(range)
+        guard !path.isEmpty, path[0] == 0x2F else { return .path }
+        for index in path.indices where path[index] == 0x23 { return .path }
+        return ByteClass.skip(ByteClass.target, in: path, from: 0, to: path.count) == path.count ? nil : .path
     }
 
     /// The authority stands for Host; when both are there they must be the same.
     private mutating func checkAuthority() -> HTTP2Fault? {
-        guard let authority = value(.authority) ?? host, HostSyntax.isValid(authority.span) else { return .authority }
+        guard let range = range(.authority) else {
+            guard let host, HostSyntax.isValid(host.span) else { return .authority }
+            return nil
+        }
+        let authority = Array(pseudo[range])
+        guard HostSyntax.isValid(authority.span) else { return .authority }
         if let host, !ASCII.equalIgnoringCase(host.span, authority.span) { return .authority }
         host = authority
         return nil
     }
 
     private func write(into octets: inout [UInt8]) {
+        let values = pseudo.span
         let authority = host ?? []
-        octets += value(.method) ?? []
+        if let method = range(.method) { octets.append(copying: values.extracting(method)) }
         octets.append(0x20)
-        octets += value(.path) ?? authority
+        if let path = range(.path) { octets.append(copying: values.extracting(path)) } else { octets += authority }
         octets.append(literal: " HTTP/1.1\r\nhost: ")
         octets += authority
         octets.append(literal: "\r\n")
@@ -178,8 +205,9 @@ struct HTTP2HeadBuilder {
 
     /// Whether the parser found exactly the parts that were written.
     private func isAsWritten(_ head: RequestHead) -> Bool {
-        let target = value(.path) ?? host ?? []
-        return Array(head.bytes[head.method]) == value(.method) && Array(head.bytes[head.target]) == target
+        let method = range(.method)?.count ?? 0
+        let target = range(.path)?.count ?? host?.count ?? 0
+        return head.method == 0..<method && head.target == (method + 1)..<(method + 1 + target)
             && head.fields.count == fieldCount + 1 + (cookies.isEmpty ? 0 : 1)
             && head.first(.transferEncoding) == nil && head.first(.connection) == nil
     }

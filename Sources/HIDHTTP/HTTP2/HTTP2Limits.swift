@@ -2,7 +2,7 @@
 
 /// What one HTTP/2 connection may cost.
 ///
-/// The numbers of frames and resets hold for any `window`; the head of a request obeys `HeadLimits` as in HTTP/1.
+/// A window is the last ten seconds (`FrameCount.seconds`). The head of a request obeys `HeadLimits` as in HTTP/1.
 package struct HTTP2Limits: Sendable {
     /// SETTINGS_MAX_CONCURRENT_STREAMS (RFC 9113 section 6.5.2); a stream counts until our work for it has ended.
     package var concurrentStreams = 100
@@ -12,12 +12,12 @@ package struct HTTP2Limits: Sendable {
     package var continuations = 8
     /// SETTINGS_HEADER_TABLE_SIZE: octets of the decoder's dynamic table.
     package var headerTable = 4_096
-    /// SETTINGS_MAX_FRAME_SIZE, the smallest the standard allows.
-    package let frameSize = 16_384
     /// SETTINGS_INITIAL_WINDOW_SIZE: octets of content one stream may have on the way to a slow application.
     package var streamWindow = 64 << 10
     /// The same for all streams of the connection.
     package var connectionWindow = 1 << 20
+    /// Octets of the head of an answer before it is coded; the upstream's own limits are far below.
+    package let answerHead = 1 << 20
     /// Octets of an answer that may wait in a stream before its producer is paused.
     package var streamOutput = 64 << 10
     /// Octets of all answers that may wait in a connection before all producers are paused.
@@ -26,8 +26,6 @@ package struct HTTP2Limits: Sendable {
     package var bufferedOctets = 32 << 20
     /// SETTINGS and PING acknowledgements that may wait to be sent.
     package var queuedAcknowledgements = 1_000
-    /// How far back frames and resets are counted, in seconds.
-    package let window = 10
     /// Resets in a window from which on they may not be more than half of the streams.
     package var resets = 100
     /// Resets in a window from which on they may not be more than a quarter of the streams.

@@ -18,6 +18,8 @@ extension HTTP2Session {
         // Closed streams would be kept up to the number of streams, which nghttp2 thinks has no limit.
         unsafe nghttp2_option_set_no_closed_streams(option, 1)
         unsafe nghttp2_option_set_max_outbound_ack(option, limits.queuedAcknowledgements)
+        // Past this a head would not be sent, and its stream would wait for ever.
+        unsafe nghttp2_option_set_max_send_header_block_length(option, limits.answerHead)
         unsafe nghttp2_option_set_max_deflate_dynamic_table_size(option, limits.headerTable)
         // Counted here: nghttp2 counts reads, so that a frame header in nine pieces is nine frames to it.
         unsafe nghttp2_option_set_max_continuations(option, Int(UInt32.max))

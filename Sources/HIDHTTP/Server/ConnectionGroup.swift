@@ -31,6 +31,8 @@ package final class ConnectionGroup {
     /// Connections refused because a limit was reached.
     package let refused = Atomic<Int>(0)
 
+    /// How often HTTP/2 streams and connections were cut, by cause.
+    package let http2Faults = HTTP2FaultCounts()
     /// Told of each cut of an HTTP/2 stream or connection: its name, whose it was, and the position of the listener.
     package var onHTTP2Fault: ((HTTP2Fault, PeerEndpoint, Int) -> Void)?
 
@@ -99,7 +101,7 @@ package final class ConnectionGroup {
     /// Takes a fresh socket in, or refuses it.
     func accepted(_ descriptor: Int32, from peer: PeerEndpoint, listener: Int, settings: ListenerSettings) {
         guard budget.take() else { return refuse(descriptor, settings) }
-        if settings.expectsProxyHeader, !peer.address.isLocal, !settings.isTrusted(peer.address) {
+        if settings.expectsProxyHeader, !settings.maySendProxyHeader(peer.address) {
             openings.note(.proxyUntrusted)
             budget.giveBack(nil)
             close(descriptor)

@@ -201,15 +201,31 @@ import Testing
         #expect(peer.faults.isEmpty)
     }
 
-    @Test func `row 26: what came before an early answer and was held is given back`() throws {
+    @Test(arguments: ["answered", "reset by the client", "reset by us", "malformed"])
+    func `row 26: content that was held for a stream that ended is given back`(how: String) throws {
         let peer = try SessionPeer()
-        peer.held = [1]
-        peer.send(Self.post(1) + HTTP2Wire.data(1, [UInt8](repeating: 0, count: 16_384)))
-        peer.session.respond(try #require(peer.streams[1]), status: 403, lines: [], endsStream: true)
-        peer.session.deliver()
-        peer.collect()
-        #expect(peer.session.waitingInput == 0)
-        #expect(peer.resets(1) == [0])
+        let chunk = [UInt8](repeating: 0, count: 15_000)
+        for index in 0..<40 as Range<UInt32> {
+            let id = 2 * index + 1
+            peer.held = [Int32(id)]
+            peer.send(Self.post(id, how == "malformed" ? [("content-length", "60000")] : []))
+            for _ in 0..<4 { peer.send(HTTP2Wire.data(id, chunk)) }
+            let stream = try #require(peer.streams[Int32(id)])
+            switch how {
+            case "answered": peer.session.respond(stream, status: 403, lines: [], endsStream: true)
+            case "reset by us": peer.session.reset(stream, .cancel)
+            case "malformed": peer.send(HTTP2Wire.data(id, "x"))
+            default: peer.send(HTTP2Wire.reset(id))
+            }
+            peer.session.deliver()
+            peer.collect()
+            #expect(peer.session.waitingInput == 0)
+        }
+        // More than twice the window of the connection came, and none of it was taken.
+        #expect(peer.session.fault == nil)
+        #expect(peer.contents.isEmpty)
+        let refunded = peer.frames(8, 0).reduce(0) { $0 + Int($1.code) }
+        #expect(refunded >= 40 * 60_000 - (1 << 20))
     }
 
     @Test func `row 25: streams past the limit are refused alone, and the answered ones make room`() throws {
@@ -283,6 +299,17 @@ import Testing
         #expect(peer.headers(1) == [expected])
         #expect(peer.frames(1, 1).map(\.endsStream) == [true])
         #expect(peer.frames(0).isEmpty)
+    }
+
+    @Test func `an answer may have a large head`() throws {
+        let peer = try SessionPeer()
+        peer.send(HTTP2Wire.headers(1, HTTP2Wire.request()))
+        let value = (0..<8_000).map { _ in "\u{7e}" }.joined()
+        let lines = (0..<20).map { "x-\($0): \(value)\r\n" }.joined()
+        peer.session.respond(try #require(peer.streams[1]), status: 200, lines: Array(lines.utf8), endsStream: true)
+        peer.collect()
+        #expect(peer.frames(9, 1).count >= 9)
+        #expect(peer.events.last == "sent 1")
     }
 
     @Test func `interim answers come first, trailers last`() throws {
