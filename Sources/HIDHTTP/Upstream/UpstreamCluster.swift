@@ -88,7 +88,7 @@ package final class UpstreamCluster: Sendable {
 
     // MARK: - Room
 
-    var hasRoom: Bool { open < policy.maximumConnections }
+    var hasRoom: Bool { count.open.load(ordering: .sequentiallyConsistent) < policy.maximumConnections }
 
     /// Counts one more connection; false when that is one too many.
     func reserve(_ server: UpstreamServer) -> Bool {
@@ -100,8 +100,8 @@ package final class UpstreamCluster: Sendable {
     }
 
     func release(_ server: UpstreamServer) {
-        count.open.subtract(1, ordering: .relaxed)
-        server.addresses.open.subtract(1, ordering: .relaxed)
+        count.open.subtract(1, ordering: .sequentiallyConsistent)
+        server.addresses.open.subtract(1, ordering: .sequentiallyConsistent)
     }
 
     // MARK: - Fitness

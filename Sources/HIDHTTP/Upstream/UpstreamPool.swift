@@ -195,7 +195,7 @@ package final class UpstreamPool {
 
     private func wait(_ client: Client, _ isHeadRequest: Bool, _ preamble: [UInt8]) throws(UpstreamFault) {
         guard !isRetired, cluster.policy.queueSize > 0 else { throw places.isEmpty ? .resolve : .tooManyConnections }
-        guard cluster.waiting.add(1, ordering: .relaxed).newValue <= cluster.policy.queueSize else {
+        guard cluster.waiting.add(1, ordering: .sequentiallyConsistent).newValue <= cluster.policy.queueSize else {
             cluster.waiting.subtract(1, ordering: .relaxed)
             throw .queueFull
         }
@@ -239,7 +239,8 @@ package final class UpstreamPool {
 
     /// A connection came free or was closed here.
     func roomAppeared() {
-        guard cluster.waiting.load(ordering: .relaxed) > 0 else { return }
+        // Either this sees who waits, or who waits sees the room.
+        guard cluster.waiting.load(ordering: .sequentiallyConsistent) > 0 else { return }
         loop.afterEvents { [weak self] in self?.settle() }
     }
 
@@ -263,7 +264,9 @@ package final class UpstreamPool {
         let client = entry.waiter.client
         do throws(UpstreamFault) {
             switch place(avoiding: []) {
-            case .full: return false
+            case .full:
+                giveUpUnfit()
+                return false
             case .none(let fault): throw fault
             case .at(let place):
                 let connection = try begin(at: place, client, entry.isHeadRequest, entry.preamble, fresh: false)
@@ -277,6 +280,12 @@ package final class UpstreamPool {
             client.upstreamRefused(error)
         }
         return true
+    }
+
+    /// Closes one idle connection to an address that gets nothing: it takes the room of one that would.
+    private func giveUpUnfit() {
+        guard !cluster.hasRoom else { return }
+        _ = places.first { $0.hasIdle && !$0.endpoint.isFit(loop.now) }?.closeOneIdle()
     }
 
     private func dropFirst() {

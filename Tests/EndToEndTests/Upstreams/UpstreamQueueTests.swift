@@ -168,4 +168,25 @@ import Testing
         for client in clients { #expect(try client.response()?.status == 200) }
         #expect([a.upstream.accepted, b.upstream.accepted] == [1, 2])
     }
+
+    @Test func `an idle connection to a server that is down makes room`() throws {
+        let isWell = Monitor(true)
+        let a = try ScriptedUpstream { peer in
+            while let request = try peer.request() {
+                let isGood = request.target != "/up" || isWell.withLock { $0 }
+                try peer.send(isGood ? ScriptedUpstream.ok("a") : "HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n")
+            }
+        }
+        let b = try ScriptedUpstream(ScriptedUpstream.answering { _ in ScriptedUpstream.ok("b") })
+        let health = "health: { path: /up, interval: 100ms, fall: 1, rise: 100 }"
+        let bench = try Bench(
+            .init(
+                upstream: ", max_connections: 1, idle_timeout: 1h, queue: { timeout: 20s }, \(health)",
+                servers: [server(a, ", weight: 256"), server(b)]),
+            upstream: a)
+        #expect(try bench.once(get("/x"))?.text == "a")
+        isWell.withLock { $0 = false }
+        #expect(bench.daemon.event("upstream.down") != nil)
+        #expect(try bench.once(get("/x"))?.text == "b")
+    }
 }
