@@ -19,6 +19,7 @@ package final class Gateway: RunningDaemon {
     private let lanes: [Lane]
     private let adminLane: Lane?
     private let budget: ConnectionBudget
+    private let buffers: BufferBudget
     private let accessLog: LineSink?
     private let phase = Mutex(Phase.starting)
     package let addresses: [String]
@@ -38,6 +39,7 @@ package final class Gateway: RunningDaemon {
         accessLog = try Self.openAccessLog(configuration.accessLog, standardError)
         budget = ConnectionBudget(
             limit: configuration.limits.connections, limitPerClient: configuration.limits.connectionsPerClient)
+        buffers = BufferBudget(limit: configuration.limits.buffered)
 
         let plans = PlanSource(
             GatewayPlan(configuration: configuration, keys: configuration.issuers.map { _ in nil }))
@@ -69,6 +71,7 @@ package final class Gateway: RunningDaemon {
         let upstreams = UpstreamBudgets()
         lanes = try Self.openLanes(
             configuration, count: loopCount, shared: shared, budget: budget, bound: bound, upstreams: upstreams)
+        for lane in lanes { lane.loop.buffers.join(buffers) }
         let resources = GatewayResources(sessions: shared.sessions, plans: plans) { [keepers = keepers.list] in
             Self.readiness(keepers, plan: plans.current)
         }
@@ -183,9 +186,19 @@ package final class Gateway: RunningDaemon {
                 return Double(MonotonicClock.now() &- loaded) / 1e9
             }
         }
-        let lanes = lanes
-        registry.counter("hidgate_connections_refused_total", help: "Connections over limits.connections.") {
-            Double(lanes.reduce(0) { $0 + $1.refused })
+        registerRefusals()
+    }
+
+    private func registerRefusals() {
+        let (lanes, buffers) = (lanes, buffers)
+        metrics.registry.gauge("hidgate_buffered_bytes", help: "Octets kept for peers that take them slowly.") {
+            Double(buffers.count)
+        }
+        for cause in RefusalCause.allCases {
+            metrics.registry.counter(
+                "hidgate_connections_refused_total", help: "Connections refused because a limit was reached.",
+                labels: [(name: "cause", value: cause.rawValue)]
+            ) { Double(lanes.reduce(0) { $0 + $1.refused.count(of: cause) }) }
         }
     }
 
@@ -276,5 +289,7 @@ extension ServerSettings {
             limits: HeadLimits(
                 headBytes: limits.headerBytes, fields: limits.headerFields,
                 connection: ConnectionPolicy(prefixes: [FieldName("x-hid-")])))
+        queueDelay = Delay(limits.queueDelay)
+        descriptorCeiling = DescriptorPlan(configuration).ceiling
     }
 }

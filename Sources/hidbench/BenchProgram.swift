@@ -21,7 +21,7 @@ enum BenchProgram {
             CommandLineParser.Option("json", help: "print one JSON object"),
             CommandLineParser.Option("help", help: "this text"),
         ],
-        verbs: [CurveVerb.verb, AttestationVerb.verb, AuthorityVerb.verb, IssuerVerb.verb])
+        verbs: [CurveVerb.verb, AttestationVerb.verb, AuthorityVerb.verb, IssuerVerb.verb, OverloadVerb.verb])
 
     /// Runs a command line, without the name of the program; blocks until the measurement is made.
     static func run(_ arguments: [String]) -> (text: String, exit: Int32) {
@@ -44,6 +44,7 @@ enum BenchProgram {
         case AttestationVerb.verb.name: try AttestationVerb.run(parsed)
         case AuthorityVerb.verb.name: try AuthorityVerb.run(parsed)
         case IssuerVerb.verb.name: try IssuerVerb.run(parsed)
+        case OverloadVerb.verb.name: try OverloadVerb.run(parsed)
         default: throw .usage("unknown verb")
         }
     }

@@ -25,15 +25,17 @@ extension ExchangeDriver: UpstreamHandler {
     // MARK: - The request
 
     func startForwarding(_ stream: ServerStream) {
+        let isGathered = phase == .gathering
         phase = .forwarding
         let request = stream.request
-        let isComplete = held != nil && contentCount <= UInt64(plan.configuration.limits.signedBody)
+        let isComplete = held != nil && !isGathered && contentCount <= UInt64(plan.configuration.limits.signedBody)
         let framing: BodyFraming = isComplete ? .length(contentCount) : request.framing
         forward = ForwardState(
             start: loop.now, name: plan.upstreams[exchange.route.upstream].name, isChunked: framing == .chunked)
         forward?.isHeldPending = held != nil
         if exchange.route.allowsWebSocket, !stream.isHTTP2 { forward?.handshake = WebSocketHandshake(request) }
         guard connectUpstream(stream, framing: framing) else { return }
+        if !isRequestEnded, request.framing != .none { becameSlow() }
         if held == nil, request.expectsContinue, request.framing != .none { stream.sendInterim(status: 100) }
         sendHeld()
     }
@@ -45,7 +47,7 @@ extension ExchangeDriver: UpstreamHandler {
         let request = stream.request
         let pool = services.pool(exchange.route.upstream, of: plan)
         do throws(UpstreamFault) {
-            let upstream = try pool.acquire(for: self, isHeadRequest: request.isMethod("HEAD"), fresh: fresh)
+            let upstream = try acquire(from: pool, isHeadRequest: request.isMethod("HEAD"), fresh: fresh)
             self.upstream = upstream
             let head = ForwardedRequest(
                 request: request, path: scratch.path, query: exchange.query, route: exchange.route,
@@ -58,6 +60,21 @@ extension ExchangeDriver: UpstreamHandler {
         } catch {
             fail(error, stream)
             return false
+        }
+    }
+
+    /// Where all connections are in use, the slowest client gives one up.
+    private func acquire(
+        from pool: UpstreamPool, isHeadRequest: Bool, fresh: Bool
+    ) throws(UpstreamFault) -> UpstreamConnection {
+        do throws(UpstreamFault) {
+            return try pool.acquire(for: self, isHeadRequest: isHeadRequest, fresh: fresh)
+        } catch {
+            guard error == .tooManyConnections, let name = forward?.name,
+                let slow = services.slow.slowest(at: name, now: loop.now), slow !== self
+            else { throw error }
+            slow.cutForOthers()
+            return try pool.acquire(for: self, isHeadRequest: isHeadRequest, fresh: fresh)
         }
     }
 
@@ -88,7 +105,10 @@ extension ExchangeDriver: UpstreamHandler {
         // While held content is still going out the client is paused, so the order is kept.
         guard let upstream else { return }
         write(content, to: upstream)
-        if upstream.isBackedUp { stream.pauseContent() }
+        guard upstream.isBackedUp else { return }
+        // Now the upstream is the slow one.
+        isSlowNoMore()
+        stream.pauseContent()
     }
 
     private func write(_ content: Span<UInt8>, to upstream: UpstreamConnection) {
@@ -105,6 +125,7 @@ extension ExchangeDriver: UpstreamHandler {
         guard phase != .tunnel else { upstream?.endTunnel(); return }
         guard forward?.isRequestComplete == false else { return }
         forward?.isRequestComplete = true
+        isSlowNoMore()
         if forward?.isHeldPending != true { finishRequest() }
     }
 
@@ -119,6 +140,7 @@ extension ExchangeDriver: UpstreamHandler {
 
     func upstreamDrained() {
         if forward?.isHeldPending == true { return sendHeld() }
+        if forward?.isRequestComplete == false, phase == .forwarding { becameSlow() }
         stream?.resumeContent()
     }
 
@@ -173,11 +195,14 @@ extension ExchangeDriver: UpstreamHandler {
     func upstreamContent(_ upstream: UpstreamConnection, _ content: Span<UInt8>) {
         guard let stream else { return }
         stream.writeContent(content)
-        if stream.isBackedUp { upstream.pause() }
+        guard stream.isBackedUp else { return }
+        upstream.pause()
+        if slowSince == nil, phase == .forwarding { becameSlow() }
     }
 
     func upstreamEnded(trailers: [UInt8]) {
         upstream = nil
+        isSlowNoMore()
         stream?.endResponse(trailers: ForwardedTrailers.response(trailers))
     }
 

@@ -112,6 +112,7 @@ package final class LoopServices: ServerHandlerFactory {
     let signatures: SignatureVerifier
     var identity = RequestIdentity()
     var line = JSONLineWriter()
+    var slow = SlowExchanges()
     private let listeners: [(name: String, trusted: AddressSet)]
     private let budgets: UpstreamBudgets
     private var pools: [UpstreamPool] = []
