@@ -2,6 +2,7 @@
 import Foundation
 import Glibc
 import HIDTesting
+import Testing
 
 /// What /proc says of a gateway, and how its metrics read.
 extension Bench {
@@ -35,16 +36,6 @@ extension Bench {
         try metric("hidgate_connections_refused_total{cause=\"\(cause)\"}")
     }
 
-    /// Looks again and again until it is so; false when it never was.
-    static func eventually(within time: Duration = .seconds(20), _ isSo: () throws -> Bool) rethrows -> Bool {
-        let deadline = Deadline(in: time)
-        while true {
-            if try isSo() { return true }
-            guard deadline.milliseconds > 0 else { return false }
-            Gate().wait(Deadline(in: .milliseconds(20)))
-        }
-    }
-
     /// A measurement of hidbench on this gateway: its figures by name.
     func measure(_ what: String, _ options: [String] = []) throws -> JSONValue? {
         guard case .port(let port) = address else { return nil }
@@ -67,9 +58,24 @@ final class LoadUpstream {
 
     init() throws {
         child = try ChildProcess(DaemonProcess.built("hidbench"), ["overload", "upstream"])
-        guard let address = child.firstLine({ $0.hasPrefix("127.0.0.1:") ? $0 : nil }) else {
+        let first = child.firstLine { line -> String? in line.hasPrefix("127.0.0.1:") ? line : nil }
+        guard let address = first else {
             throw DaemonFault(description: "no upstream: \(child.lines)")
         }
         url = "http://\(address)"
+    }
+}
+
+/// Looks again and again until it is so, and records an issue when it never was.
+func expectEventually(
+    within time: Duration = .seconds(20), _ isSo: () throws -> Bool, at location: SourceLocation = #_sourceLocation
+) throws {
+    let deadline = Deadline(in: time)
+    while try !isSo() {
+        guard deadline.milliseconds > 0 else {
+            Issue.record("it never was so", sourceLocation: location)
+            return
+        }
+        Gate().wait(Deadline(in: .milliseconds(20)))
     }
 }

@@ -29,7 +29,7 @@ import Testing
         var refused = 0
         for _ in 0..<20 where refused == 0 {
             let clients = try (0..<900).map { _ in try bench.client() }
-            #expect(try Bench.eventually { try bench.metric("hidgate_connections") ?? 0 >= 900 })
+            try expectEventually { try bench.metric("hidgate_connections") ?? 0 >= 900 }
             for client in clients { try client.send(get("/a")) }
             var served = 0
             for client in clients {

@@ -64,7 +64,7 @@ import Testing
         #expect(kept < 2 << 20, "\(kept)")
         #expect(try old.exchange(get("/small"))?.status == 200)
         for client in slow { client.wire.close() }
-        #expect(try Bench.eventually { try bench.metric("hidgate_buffered_bytes") == 0 })
+        try expectEventually { try bench.metric("hidgate_buffered_bytes") == 0 }
         #expect(try bench.once(get("/small"))?.status == 200)
     }
 
@@ -73,7 +73,7 @@ import Testing
         let bench = try Bench()
         for _ in 0..<2000 { try Wire.connect(to: bench.address).reset() }
         #expect(try bench.once(get("/a"))?.status == 200)
-        #expect(try Bench.eventually { try bench.metric("hidgate_connections") ?? 0 <= 1 })
+        try expectEventually { try bench.metric("hidgate_connections") ?? 0 <= 1 }
     }
 
     @Test func `without a descriptor it neither spins nor stops accepting`() throws {
@@ -112,7 +112,7 @@ import Testing
         #expect(try open[0].exchange(get("/b"))?.status == 200)
         #expect(bench.upstream.requests.count >= open.count)
         for client in open { client.wire.close() }
-        #expect(try Bench.eventually { try RawClient(bench.daemon.listeners[0]).exchange(get("/c"))?.status == 200 })
+        try expectEventually { try RawClient(bench.daemon.listeners[0]).exchange(get("/c"))?.status == 200 }
     }
 
     /// A gateway that may hold few descriptors.

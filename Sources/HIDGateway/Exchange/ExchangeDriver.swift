@@ -252,13 +252,17 @@ final class ExchangeDriver: ServerHandler {
         return length > 0
     }
 
+    /// Of a body too long to be gathered as a whole; its upstream may have an answer before it is complete.
+    private static let gatheredOfLarge: UInt64 = 16 << 10
+
     private func gather(_ content: Span<UInt8>, _ stream: ServerStream) {
         do throws(HeldContent.SpoolError) {
             try held?.append(content)
         } catch {
             return giveUp(stream, Answer(.error, .gateway(.spoolFailed), status: 503, retryAfter: 1))
         }
-        if contentCount >= UInt64(HeldContent.memoryLimit) { startForwarding(stream) }
+        guard case .length(let length) = stream.request.framing, length > UInt64(HeldContent.memoryLimit) else { return }
+        if contentCount >= Self.gatheredOfLarge { startForwarding(stream) }
     }
 
     // MARK: - Bookkeeping

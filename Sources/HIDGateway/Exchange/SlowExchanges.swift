@@ -10,7 +10,7 @@ struct SlowExchanges {
     private var drivers: [ObjectIdentifier: ExchangeDriver] = [:]
 
     /// How long a client must have stood still before it may be cut for others, in nanoseconds.
-    private static let patience: UInt64 = 1_000_000_000
+    private static let patience: UInt64 = 200_000_000
 
     mutating func insert(_ driver: ExchangeDriver) {
         drivers[ObjectIdentifier(driver)] = driver

@@ -16,7 +16,7 @@ enum SlowKind: String, CaseIterable, Sendable {
         switch self {
         case .heads: Array("GET /slow HTTP/1.1\r\nHost: a\r\n".utf8)
         case .bodies: Array("POST /sink HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n".utf8)
-        case .reads: Array("GET /bytes/4000000 HTTP/1.1\r\nHost: a\r\n\r\n".utf8)
+        case .reads: Array("GET /bytes/1000000 HTTP/1.1\r\nHost: a\r\n\r\n".utf8)
         }
     }
 
