@@ -25,13 +25,18 @@ enum OpenSSLErrors {
 
     /// Takes every entry out of the queue and joins their texts, oldest first.
     static func drain() -> String {
-        var words: [String] = []
+        let words = drainEntries().map(\.words)
+        return words.isEmpty ? "no details" : words.joined(separator: "; ")
+    }
+
+    /// Takes every entry out of the queue, oldest first.
+    static func drainEntries() -> [(code: UInt, words: String)] {
+        var entries: [(code: UInt, words: String)] = []
         while true {
             let code = ERR_get_error()
-            guard code != 0 else { break }
-            words.append(text(of: code))
+            guard code != 0 else { return entries }
+            entries.append((code, text(of: code)))
         }
-        return words.isEmpty ? "no details" : words.joined(separator: "; ")
     }
 
     private static func text(of code: UInt) -> String {

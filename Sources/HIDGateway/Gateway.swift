@@ -16,10 +16,12 @@ package final class Gateway: RunningDaemon {
     private let metrics: GatewayMetrics
     private let shared: SharedServices
     private let keepers: [KeySetKeeper]
+    private let tls: ListenerTLSSources
     private let lanes: [Lane]
     private let adminLane: Lane?
     private let budget: ConnectionBudget
     private let buffers: BufferBudget
+    private let upstreams: UpstreamDirectory
     private let accessLog: LineSink?
     private let phase = Mutex(Phase.starting)
     package let addresses: [String]
@@ -68,9 +70,13 @@ package final class Gateway: RunningDaemon {
 
         let bound = try BoundListeners(configuration.listeners.map(\.address), loops: loopCount, sockets: sockets)
         addresses = bound.names
-        let upstreams = UpstreamBudgets()
+        upstreams = try UpstreamDirectory(configuration, log: log)
+        tls = try ListenerTLSSources(
+            configuration.listeners, names: bound.names, log: log, registry: metrics.registry,
+            metric: "hidgate_tls_certificate_expiry_seconds")
         lanes = try Self.openLanes(
-            configuration, count: loopCount, shared: shared, budget: budget, bound: bound, upstreams: upstreams)
+            configuration, count: loopCount, shared: shared, budget: budget, bound: bound, tls: tls,
+            upstreams: upstreams)
         for lane in lanes { lane.loop.buffers.join(buffers) }
         let resources = GatewayResources(sessions: shared.sessions, plans: plans) { [keepers = keepers.list] in
             Self.readiness(keepers, plan: plans.current)
@@ -82,7 +88,7 @@ package final class Gateway: RunningDaemon {
                 sockets: sockets)
         }
         (adminLane, adminAddress) = (admin?.lane, admin?.address)
-        registerGauges(upstreams)
+        registerGauges()
         phase.withLock { $0 = .ready }
     }
 
@@ -121,7 +127,7 @@ package final class Gateway: RunningDaemon {
 
     private static func openLanes(
         _ configuration: GatewayConfiguration, count: Int, shared: SharedServices, budget: ConnectionBudget,
-        bound: BoundListeners, upstreams: UpstreamBudgets
+        bound: BoundListeners, tls: ListenerTLSSources, upstreams: UpstreamDirectory
     ) throws(StartError) -> [Lane] {
         let listeners = zip(bound.names, configuration.listeners).map { name, listener in
             (name: name, trusted: AddressSet(listener.trustedProxies))
@@ -131,16 +137,15 @@ package final class Gateway: RunningDaemon {
             let loop: EventLoop
             do throws(SystemCallError) { loop = try EventLoop(index: index) } catch { throw .startup("\(error)") }
             guard
-                let services = LoopServices(loop: loop, shared: shared, listeners: listeners, budgets: upstreams)
+                let services = LoopServices(loop: loop, shared: shared, listeners: listeners, upstreams: upstreams)
             else { throw .startup("OpenSSL has no P-256; check the crypto policy of this machine") }
             let settings = ServerSettings(configuration)
             let group = ConnectionGroup(loop: loop, settings: settings, budget: budget, factory: services)
             lanes.append(Lane(group: group) { services.closeIdleUpstreams() })
         }
-        let settings = listeners.map { listener in
-            var settings = ListenerSettings()
-            let trusted = listener.trusted
-            settings.isTrusted = { trusted.contains($0) }
+        let settings = zip(configuration.listeners, tls.list).map { listener, tls in
+            var settings = ListenerSettings(listener, tls: tls)
+            settings.acceptsHTTP2 = true
             return settings
         }
         for (index, lane) in lanes.enumerated() { lane.open(bound.sockets[index], settings: settings) }
@@ -157,13 +162,11 @@ package final class Gateway: RunningDaemon {
             isReady: false, detail: "no usable keys of \(first.issuer): \(first.status.fault ?? "not loaded yet")")
     }
 
-    private func registerGauges(_ upstreams: UpstreamBudgets) {
+    private func registerGauges() {
         let registry = metrics.registry
+        upstreams.registerMetrics(registry)
         let (budget, shared) = (budget, shared)
         registry.gauge("hidgate_connections", help: "Client connections open now.") { Double(budget.count) }
-        registry.gauge("hidgate_upstream_connections", help: "Upstream connections open now.") {
-            Double(upstreams.open)
-        }
         registry.gauge("hidgate_sessions", help: "Sessions kept.") { Double(shared.sessions.count) }
         let replay = replay
         registry.gauge("hidgate_replay_marks", help: "Tokens the replay guard remembers.") { Double(replay.count) }
@@ -218,7 +221,11 @@ package final class Gateway: RunningDaemon {
             log.error("reload.needs_restart", ["section": .string(section)])
             return
         }
+        tls.reload(loaded.listeners)
         let keepers = keepers
+        // First, so that every loop that sees the new plan finds its upstreams.
+        upstreams.adopt(loaded)
+        upstreams.registerMetrics(metrics.registry)
         shared.plans.update { _ in GatewayPlan(configuration: loaded, keys: keepers.map(\.status.keys)) }
         log.info("reload.done", ["routes": .integer(loaded.routes.count)])
     }
@@ -244,6 +251,7 @@ package final class Gateway: RunningDaemon {
     private func stop() {
         phase.withLock { $0 = .stopped }
         for keeper in keepers { keeper.stop() }
+        upstreams.stop()
         if let replayPath {
             do throws(ReplayFileError) {
                 try ReplayFile.write(replay.save(now: MonotonicClock.now()), to: replayPath)
@@ -264,11 +272,12 @@ private final class KeepersBox: @unchecked Sendable {
 }
 
 extension GatewayConfiguration {
-    /// The first section that a running gateway cannot take over; nil when only rules, upstreams, issuers' policies and
-    /// limits of requests differ.
+    /// The first section that a running gateway cannot take over; nil when only rules, upstreams, issuers' policies,
+    /// limits of requests and what the TLS of listeners is made of differ.
     func fixedSection(differingFrom other: GatewayConfiguration) -> String? {
-        if listeners != other.listeners { return "listeners" }
+        if !listeners.differsInTLSOnly(from: other.listeners) { return "listeners" }
         if loops != other.loops { return "loops" }
+        if resolver != other.resolver { return "resolver" }
         if admin != other.admin { return "admin" }
         if store != other.store { return "store" }
         if sessions != other.sessions { return "sessions" }

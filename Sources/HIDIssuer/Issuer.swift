@@ -16,6 +16,7 @@ package final class Issuer: RunningDaemon {
     private let store: any IssuerStore
     private let keys: SigningKeys
     private let revocations: RevocationKeeper?
+    private let tls: ListenerTLSSources
     private let lanes: [Lane]
     private let adminLane: Lane?
     private let maintenance: Maintenance
@@ -60,8 +61,12 @@ package final class Issuer: RunningDaemon {
             timeouts: configuration.timeouts, limits: HeadLimits(headBytes: 16 << 10, fields: 64))
         let bound = try BoundListeners(configuration.listeners.map(\.address), loops: loops, sockets: sockets)
         addresses = bound.names
+        tls = try ListenerTLSSources(
+            configuration.listeners, names: bound.names, log: log, registry: metrics.registry,
+            metric: "hisd_tls_certificate_expiry_seconds")
         let budget = ConnectionBudget(limit: 10_000, limitPerClient: 1_000)
-        lanes = try Self.openLanes(loops, IssuerService(context: context), settings, budget, bound)
+        let listeners = zip(configuration.listeners, tls.list).map { ListenerSettings($0, tls: $1) }
+        lanes = try Self.openLanes(loops, IssuerService(context: context), settings, budget, bound, listeners)
         let resources = IssuerResources(context: context, health: health)
         let registry = metrics.registry
         let admin = try configuration.admin.map { admin throws(StartError) in
@@ -99,7 +104,7 @@ package final class Issuer: RunningDaemon {
 
     private static func openLanes(
         _ count: Int, _ service: IssuerService, _ settings: ServerSettings, _ budget: ConnectionBudget,
-        _ bound: BoundListeners
+        _ bound: BoundListeners, _ listeners: [ListenerSettings]
     ) throws(StartError) -> [Lane] {
         var lanes: [Lane] = []
         for index in 0..<count {
@@ -109,7 +114,7 @@ package final class Issuer: RunningDaemon {
                 loop: loop, settings: settings, budget: budget, factory: WholeRequestHandlerFactory(service: service))
             lanes.append(Lane(group: group))
         }
-        for (index, lane) in lanes.enumerated() { lane.open(bound.sockets[index]) }
+        for (index, lane) in lanes.enumerated() { lane.open(bound.sockets[index], settings: listeners) }
         return lanes
     }
 
@@ -151,6 +156,7 @@ package final class Issuer: RunningDaemon {
             log.error("reload.needs_restart", ["section": .string(section)])
             return
         }
+        tls.reload(loaded.listeners)
         context.replace(IssuerPlan(loaded))
         log.info("reload.done", ["apps": .integer(loaded.apps.count)])
     }
@@ -192,7 +198,7 @@ package final class StoreHealth: Sendable {
 extension IssuerConfiguration {
     /// The first section that a running issuer cannot take over.
     func fixedSection(differingFrom other: IssuerConfiguration) -> String? {
-        if listeners != other.listeners { return "listeners" }
+        if !listeners.differsInTLSOnly(from: other.listeners) { return "listeners" }
         if issuer != other.issuer { return "issuer" }
         if keyDirectory != other.keyDirectory { return "signing_keys" }
         if store != other.store { return "store" }

@@ -21,7 +21,10 @@ enum BenchProgram {
             CommandLineParser.Option("json", help: "print one JSON object"),
             CommandLineParser.Option("help", help: "this text"),
         ],
-        verbs: [CurveVerb.verb, AttestationVerb.verb, AuthorityVerb.verb, IssuerVerb.verb, OverloadVerb.verb])
+        verbs: [
+            CurveVerb.verb, AttestationVerb.verb, AuthorityVerb.verb, IssuerVerb.verb, PathVerb.verb, FuzzVerb.verb,
+            OverloadVerb.verb,
+        ])
 
     /// Runs a command line, without the name of the program; blocks until the measurement is made.
     static func run(_ arguments: [String]) -> (text: String, exit: Int32) {
@@ -45,6 +48,8 @@ enum BenchProgram {
         case AuthorityVerb.verb.name: try AuthorityVerb.run(parsed)
         case IssuerVerb.verb.name: try IssuerVerb.run(parsed)
         case OverloadVerb.verb.name: try OverloadVerb.run(parsed)
+        case PathVerb.verb.name: try PathVerb.run(parsed)
+        case FuzzVerb.verb.name: try FuzzVerb.run(parsed)
         default: throw .usage("unknown verb")
         }
     }

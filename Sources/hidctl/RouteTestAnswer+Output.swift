@@ -13,6 +13,8 @@ extension RouteTestAnswer {
         return [
             "method": .text(request.method), "target": .text(request.target), "host": .text(request.host),
             "canonical": ControlJSON(optional: canonical), "normalised": .bool(isNormalised),
+            "policy": ControlJSON(policy.rawValue), "forwarded": ControlJSON(optional: forwarded),
+            "ambiguous": .bool(isUnchanged),
             "fold": ControlJSON(optional: foldKeys.first), "fold_keys": .array(foldKeys.map { .text($0) }),
             "match": ControlJSON(optional: match?.kind.rawValue), "route": ControlJSON(optional: route?.name),
             "mode": ControlJSON(optional: route?.mode.rawValue),
@@ -27,6 +29,9 @@ extension RouteTestAnswer {
         outcome.row("request", Printable.text(request.method) + " " + Printable.text(request.target))
         outcome.row("host", request.host.isEmpty ? "none (rules of every host may be meant)" : shown(request.host))
         if let canonical { outcome.row("canonical", shown(canonical) + (isNormalised ? " (normalised)" : "")) }
+        if isUnchanged, let forwarded {
+            outcome.row("unchanged", shown(forwarded) + " (ambiguous, forwarded as it came)")
+        }
         for (index, key) in foldKeys.enumerated() { outcome.row(index == 0 ? "fold" : "or", shown(key)) }
         if let match { outcome.row("match", matchText(match)) }
         if let route {

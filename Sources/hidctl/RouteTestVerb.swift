@@ -75,13 +75,18 @@ struct RouteTestAnswer {
     }
 
     let request: RouteTestRequest
-    /// nil for a target that is refused.
+    /// nil for a target that is refused or has no canonical form.
     private(set) var canonical: [UInt8]?
+    /// What the upstream gets in front of the query; nil for a target that is refused.
+    private(set) var forwarded: [UInt8]?
+    let policy: PathPolicy
     /// The widest key first; empty for `*`.
     private(set) var foldKeys: [[UInt8]] = []
     /// nil for a target that is refused.
     private(set) var match: RouteMatch?
     private(set) var isNormalised = false
+    /// Whether the path has no canonical form and is forwarded as it came.
+    private(set) var isUnchanged = false
     private(set) var route: RoutePlan?
     private(set) var rule: RouteRule?
     private(set) var upstream: UpstreamConfiguration?
@@ -89,6 +94,7 @@ struct RouteTestAnswer {
 
     init(_ request: RouteTestRequest, _ plan: GatewayPlan) {
         self.request = request
+        policy = plan.table.policy
         var scratch = RouteScratch()
         let (method, target, host) = (request.method.span, request.target.span, request.host.span)
         let resolution = scratch.resolve(method: method, target: target, host: host, in: plan.table)
@@ -97,7 +103,8 @@ struct RouteTestAnswer {
             refused = Refused(.target(fault), status: fault.status)
             foldKeys = Self.foldKeys { $0.fold(target: target, reading: $1) }
         case .resolved(let resolved):
-            canonical = scratch.path
+            forwarded = scratch.path
+            canonical = resolved.isAmbiguous ? nil : scratch.path
             if scratch.path != [Octet.asterisk] {
                 foldKeys = Self.foldKeys { $0.fold(scratch.path.span, reading: $1) }
             }
@@ -109,6 +116,7 @@ struct RouteTestAnswer {
     private mutating func take(_ resolved: ResolvedRoute, _ plan: GatewayPlan) {
         match = resolved.match
         isNormalised = resolved.isNormalised
+        isUnchanged = resolved.isAmbiguous
         let route = plan.route(resolved.match)
         self.route = route
         rule = resolved.match.routeIndex.map { plan.configuration.routes[$0] }

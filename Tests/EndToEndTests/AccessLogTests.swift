@@ -6,7 +6,8 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct AccessLogTests {
     private static let names: Set<String> = [
         "time", "request_id", "support_code", "client", "listener", "protocol", "method", "host", "path", "route",
-        "match", "mode", "decision", "reason", "hid", "session", "status", "upstream", "upstream_status", "bytes_in",
+        "match", "mode", "decision", "reason", "hid", "session", "status", "upstream", "server", "upstream_reused",
+        "attempts", "upstream_status", "bytes_in",
         "bytes_out", "ms", "end",
     ]
 
@@ -48,6 +49,9 @@ import Testing
         #expect(line["session"].text?.count == 32)
         #expect(line["status"].number == 200)
         #expect(line["upstream"].text == "api")
+        #expect(line["server"].text.map { "http://\($0)" } == bench.upstream.url)
+        #expect(line["upstream_reused"] == .bool(false))
+        #expect(line["attempts"].number == 1)
         #expect(line["upstream_status"].number == 200)
         #expect(line["bytes_in"].number == Double(request.count))
         #expect(line["support_code"] == .null)

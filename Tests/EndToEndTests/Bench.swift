@@ -10,6 +10,8 @@ final class Bench {
         var routes = Bench.loginRoute
         /// Further keys of the upstream, in flow style.
         var upstream = ""
+        /// Entries of `servers`, in place of the one `url`.
+        var servers: [String] = []
         /// Further keys of the issuer.
         var issuer = ""
         var jwks = "file: jwks.json"
@@ -55,7 +57,7 @@ final class Bench {
         """
         version: 1
         listeners: \(setup.listeners)
-        upstreams: { api: { url: "\(url)"\(setup.upstream) } }
+        upstreams: { api: { \(place(setup, url))\(setup.upstream) } }
         issuers: [ { issuer: "https://his.test", audience: [app-1], jwks: { \(setup.jwks) }\(setup.issuer) } ]
         defaults: { upstream: api, mode: \(setup.mode) }
         rules: [ rules.yaml ]
@@ -63,6 +65,10 @@ final class Bench {
         loops: \(setup.loops)
         \(setup.sections)
         """
+    }
+
+    private static func place(_ setup: Setup, _ url: String) -> String {
+        setup.servers.isEmpty ? "url: \"\(url)\"" : "servers: [ \(setup.servers.joined(separator: ", ")) ]"
     }
 
     var address: WireAddress { daemon.listeners[0] }

@@ -167,6 +167,26 @@ import Testing
         #expect(try link.client.serverCertificate == TLSFixture.api.get().der)
     }
 
+    @Test func `a retry of the hello that names another server is refused`() throws {
+        func hello(_ name: String, groups: String) throws -> [UInt8] {
+            let client = try TLSTestClient(
+                TLSFixture.options {
+                    $0.groups = groups
+                    $0.serverName = name
+                })
+            _ = client.shake()
+            return client.takeOutput()
+        }
+        let link = try TLSLink(TLSFixture.context())
+        link.wire(try hello("api.example.com", groups: "P-521:P-384"))
+        link.serve()
+        #expect(link.server.fault == nil && link.server.serverName == "api.example.com")
+        link.wire(try hello("main.example", groups: "P-384"))
+        link.serve()
+        #expect(link.server.fault?.detail.contains("callback failed") == true)
+        #expect(link.server.serverName == "api.example.com" && !link.server.isEstablished)
+    }
+
     @Test func `no group in common is refused`() throws {
         let link = try TLSLink(TLSFixture.context(), TLSFixture.options { $0.groups = "P-521" })
         #expect(link.shake() != .done)

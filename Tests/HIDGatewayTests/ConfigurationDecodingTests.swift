@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import HIDDaemon
 import HIDGateway
+import HIDHTTP
 import HIDService
 import HIDTesting
 import Testing
@@ -32,6 +33,7 @@ import Testing
                 == .url("https://his.example.com/jwks?a=1", maximumStale: .seconds(7200), cooldown: .seconds(5)))
         #expect(configuration.defaults.upstream == "secure")
         #expect(configuration.defaults.mode == .safeBlocking)
+        #expect(configuration.defaults.pathPolicy == .guarded)
         #expect(configuration.defaults.block.status == 451)
         #expect(configuration.defaults.block.body == .empty)
         #expect(!configuration.defaults.block.supportCode)
@@ -55,6 +57,58 @@ import Testing
         #expect(secure.idleTimeout == .seconds(1))
         #expect(secure.maximumConnections == 7)
     }
+
+    @Test func `reads every key of servers, queue, retries, ejection, health and resolver`() throws {
+        let (loaded, faults) = try ConfigurationFolder(["gateway.yaml": Self.many]).load()
+        #expect(faults == "")
+        let many = try #require(loaded?.upstreams["many"])
+        #expect(many.servers.map(\.url.text) == ["http://a.test:1", "http://[::1]:2", "unix:/run/b.sock"])
+        #expect(many.servers.map(\.weight) == [256, 0, 1])
+        #expect(many.servers.map(\.maximumConnections) == [nil, nil, 3])
+        var policy = UpstreamPolicy()
+        (policy.maximumConnections, policy.queueSize, policy.queueTimeout) = (9, 0, .milliseconds(50))
+        (policy.retryPercent, policy.retriesPerSecond, policy.sendsProxyHeader) = (0, 7, true)
+        var ejection = EjectionPolicy()
+        (ejection.failures, ejection.within, ejection.time) = (2, .seconds(3), .seconds(4))
+        (ejection.longest, ejection.maximumPercent, ejection.countsStatuses) = (.seconds(5), 100, true)
+        policy.ejection = ejection
+        var health = HealthPolicy(path: "/up?deep=1")
+        (health.interval, health.timeout, health.statuses) = (.seconds(1), .milliseconds(200), [204...204, 300...310])
+        (health.rise, health.fall, health.host) = (1, 5, "api.test:80")
+        policy.health = health
+        #expect(many.policy == policy)
+        #expect(loaded?.upstreams["calm"]?.policy.ejection == nil)
+        #expect(loaded?.upstreams["calm"]?.policy.health?.statuses == [204...204])
+        var resolver = ResolverSettings()
+        resolver.nameservers = ["127.0.0.1:5353", "[::1]:53", "[::1]:5353", "192.0.2.1:53"]
+        (resolver.minimumLife, resolver.maximumLife) = (.seconds(2), .seconds(60))
+        resolver.timeout = .seconds(1)
+        #expect(loaded?.resolver == resolver)
+    }
+
+    static let many = """
+        version: 1
+        listeners: [{ address: 127.0.0.1:0 }]
+        upstreams:
+          many:
+            servers:
+              - { url: "http://a.test:1", weight: 256 }
+              - { url: "http://[::1]:2", weight: 0 }
+              - { url: "unix:/run/b.sock", max_connections: 3 }
+            max_connections: 9
+            queue: { size: 0, timeout: 50ms }
+            retries: { budget_percent: 0, min_per_second: 7 }
+            ejection: { failures: 2, within: 3s, for: 4s, max_for: 5s, max_percent: 100, statuses: true }
+            health:
+              { path: "/up?deep=1", interval: 1s, timeout: 200ms, status: [204, 300-310], rise: 1, fall: 5,
+                host: "api.test:80" }
+            proxy_protocol: v2
+          calm: { url: http://127.0.0.1, ejection: off, health: { path: /, status: 204 } }
+        resolver:
+          { nameservers: ["127.0.0.1:5353", "::1", "[::1]:5353", 192.0.2.1], min_ttl: 2s, max_ttl: 1m, timeout: 1s }
+        defaults: { upstream: many }
+
+        """
 
     private func expectLimits(_ configuration: GatewayConfiguration) {
         let limits = configuration.limits
@@ -89,6 +143,7 @@ import Testing
         #expect(login.acceptsSignatureV2)
         #expect(!login.requiresSignature)
         #expect(login.upstream == "local")
+        #expect(login.allowedSpellings == [.encodedSlash, .encodedPercent, .semicolon])
         #expect(login.stripHeaders == ["x-hid-token", "cookie"])
         #expect(login.verdicts.human == .block)
         #expect(login.verdicts.suspicious == .pass)
@@ -147,7 +202,7 @@ import Testing
         defaults:
           upstream: secure
           mode: safe_blocking
-          path_policy: strict
+          path_policy: guarded
           block: { status: 451, body: empty, support_code: false }
         sessions: { idle: 1m, retention: 1d }
         store: { kind: memory }
@@ -176,6 +231,7 @@ import Testing
             signature: { accept: [v2], required: false }
             upstream: local
             strip_headers: [X-HID-Token, Cookie]
+            allow: [encoded_slash, encoded_percent, semicolon]
             verdicts: { human: block, suspicious: pass, bot: pass, blocked: pass }
             replay: once_with_grace 3s
             on_dependency: { jwks: open, replay: open }

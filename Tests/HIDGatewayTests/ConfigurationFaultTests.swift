@@ -7,7 +7,7 @@ import Testing
     static let all =
         ConfigurationFault.syntax + ConfigurationFault.gateway
         + ConfigurationFault.gateway2 + ConfigurationFault.gateway3 + ConfigurationFault.rules
-        + ConfigurationFault.rules2
+        + ConfigurationFault.rules2 + ConfigurationFault.upstreams
 
     @Test(arguments: all) func `says what is wrong, where, in one run`(fault: ConfigurationFault) throws {
         var files = ["gateway.yaml": fault.gateway]

@@ -262,25 +262,53 @@ extension ConfigurationFault {
 
                 """#),
         ConfigurationFault(
-            "listener keys of later versions",
+            "a listener without its TLS files",
             gateway: #"""
                 version: 1
                 listeners:
                   - address: 127.0.0.1:8443
                     tls: { certificate: a, key: b }
-                    proxy_protocol: true
                 upstreams: { api: { url: "http://127.0.0.1:9000" } }
                 issuers: [{ issuer: i, audience: [a], jwks: { url: "https://i.example/jwks" } }]
                 defaults: { upstream: api }
 
                 """#,
             expected: #"""
-                gateway.yaml:4:5: error: 'tls' is not available in this version
+                gateway.yaml:4:25: error: 'certificate': cannot read 'a': no such file or directory
                     tls: { certificate: a, key: b }
-                    ^
-                gateway.yaml:5:5: error: 'proxy_protocol' is not available in this version
-                    proxy_protocol: true
-                    ^
+                                        ^
+                gateway.yaml:4:33: error: 'key': cannot read 'b': no such file or directory
+                    tls: { certificate: a, key: b }
+                                                ^
+
+                """#),
+        ConfigurationFault(
+            "the PROXY protocol from anybody",
+            gateway: #"""
+                version: 1
+                listeners:
+                  - { address: 192.0.2.1:8080, proxy_protocol: true }
+                  - { address: fd:http, proxy_protocol: true }
+                  - { address: 127.0.0.1:8080, proxy_protocol: "yes" }
+                  - { address: unix:/run/a.sock, proxy_protocol: true }
+                  - { address: 0.0.0.0:8081, proxy_protocol: true, trusted_proxies: [10.0.0.0/8] }
+                  - { address: "[::1]:8080", proxy_protocol: true }
+                  - { address: 0.0.0.0:8082, proxy_protocol: false }
+                upstreams: { api: { url: "http://127.0.0.1:9000" } }
+                issuers: [{ issuer: i, audience: [a], jwks: { url: "https://i.example/jwks" } }]
+                defaults: { upstream: api }
+
+                """#,
+            expected: #"""
+                gateway.yaml:3:48: error: 'proxy_protocol' lets whoever connects choose the client's address: list the proxies in 'trusted_proxies', or listen on a loopback address or a unix socket
+                  - { address: 192.0.2.1:8080, proxy_protocol: true }
+                                                               ^
+                gateway.yaml:4:41: error: 'proxy_protocol' lets whoever connects choose the client's address: list the proxies in 'trusted_proxies', or listen on a loopback address or a unix socket
+                  - { address: fd:http, proxy_protocol: true }
+                                                        ^
+                gateway.yaml:5:48: error: 'proxy_protocol' must be true or false, not 'yes'
+                  - { address: 127.0.0.1:8080, proxy_protocol: "yes" }
+                                                               ^
 
                 """#),
         ConfigurationFault(
@@ -336,28 +364,6 @@ extension ConfigurationFault {
                 gateway.yaml:3:19: error: missing key 'url' in 'api'
                 upstreams: { api: {} }
                                   ^
-
-                """#),
-        ConfigurationFault(
-            "upstream keys of later versions",
-            gateway: #"""
-                version: 1
-                listeners: [{ address: 127.0.0.1:8080 }]
-                upstreams:
-                  api:
-                    servers: [{ url: "http://a:1" }]
-                    health: { path: /healthz }
-                issuers: [{ issuer: i, audience: [a], jwks: { url: "https://i.example/jwks" } }]
-                defaults: { upstream: api }
-
-                """#,
-            expected: #"""
-                gateway.yaml:5:5: error: 'servers' is not available in this version
-                    servers: [{ url: "http://a:1" }]
-                    ^
-                gateway.yaml:6:5: error: 'health' is not available in this version
-                    health: { path: /healthz }
-                    ^
 
                 """#),
         ConfigurationFault(

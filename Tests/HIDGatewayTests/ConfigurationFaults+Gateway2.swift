@@ -366,22 +366,6 @@ extension ConfigurationFault {
 
                 """#),
         ConfigurationFault(
-            "a path policy of a later version",
-            gateway: #"""
-                version: 1
-                listeners: [{ address: 127.0.0.1:8080 }]
-                upstreams: { api: { url: "http://127.0.0.1:9000" } }
-                issuers: [{ issuer: i, audience: [a], jwks: { url: "https://i.example/jwks" } }]
-                defaults: { upstream: api, path_policy: guarded }
-
-                """#,
-            expected: #"""
-                gateway.yaml:5:41: error: 'path_policy: guarded' is not available in this version
-                defaults: { upstream: api, path_policy: guarded }
-                                                        ^
-
-                """#),
-        ConfigurationFault(
             "an unknown path policy",
             gateway: #"""
                 version: 1

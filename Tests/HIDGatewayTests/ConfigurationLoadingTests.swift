@@ -39,7 +39,10 @@ import Testing
         let commented = lines.filter { $0.contains("# connect_timeout:") || $0.contains("# leeway:") }
         #expect(commented.count == 2)
         let text = lines.map { line in
-            let keys = ["connect_timeout", "response_timeout", "idle_timeout", "max_connections", "max_stale"]
+            let keys = [
+                "connect_timeout", "response_timeout", "idle_timeout", "max_connections", "max_stale", "queue",
+                "retries", "ejection", "proxy_protocol",
+            ]
             let all = keys + ["cooldown", "leeway", "max_life", "trusted_proxies", "block", "path_policy"]
             guard let hash = line.firstIndex(of: "#") else { return line }
             let rest = line[line.index(after: hash)...].drop { $0 == " " }

@@ -62,7 +62,11 @@ package final class ScriptedUpstream: Sendable {
         _ script: @escaping Script = ScriptedUpstream.answering()
     ) throws {
         listener = try Wire.listen(on: address, receiveBuffer: receiveBuffer)
-        if case .port = address { self.address = .port(listener.port) } else { self.address = address }
+        switch address {
+        case .port: self.address = .port(listener.port)
+        case .loopback(let host, _): self.address = .loopback(host, listener.port)
+        case .unix: self.address = address
+        }
         Thread.detachNewThread { [listener, board, weak self] in
             var number = 0
             while !board.withLock({ $0.isStopped }) {
@@ -97,7 +101,16 @@ package final class ScriptedUpstream: Sendable {
     package var url: String {
         switch address {
         case .port(let port): "http://127.0.0.1:\(port)"
+        case .loopback(let host, let port): "http://127.0.0.\(host):\(port)"
         case .unix(let path): "unix:\(path)"
+        }
+    }
+
+    /// Of TCP; 0 on a unix socket.
+    package var port: UInt16 {
+        switch address {
+        case .port(let port), .loopback(_, let port): port
+        case .unix: 0
         }
     }
 

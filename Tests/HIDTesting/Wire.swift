@@ -25,6 +25,8 @@ package enum WireError: Error, Equatable, CustomStringConvertible {
 package enum WireAddress: Sendable, Equatable {
     /// On 127.0.0.1; port 0 lets the kernel choose.
     case port(UInt16)
+    /// On 127.0.0.x.
+    case loopback(UInt8, UInt16)
     case unix(String)
 
     /// `127.0.0.1:80`, `unix:/path`.
@@ -52,7 +54,7 @@ package final class Wire: Sendable {
     // MARK: - Making
 
     private static func socket(_ address: WireAddress) throws -> Wire {
-        let family = if case .port = address { AF_INET } else { AF_UNIX }
+        let family = if case .unix = address { AF_UNIX } else { AF_INET }
         let descriptor = Glibc.socket(family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw WireError.system("socket", errno) }
         return Wire(adopting: descriptor)
@@ -62,11 +64,12 @@ package final class Wire: Sendable {
         _ address: WireAddress, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
     ) -> Result {
         switch address {
-        case .port(let port):
+        case .port(let port): return unsafe with(.loopback(1, port), body)
+        case .loopback(let host, let port):
             var value = sockaddr_in()
             value.sin_family = sa_family_t(AF_INET)
             value.sin_port = port.bigEndian
-            value.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+            value.sin_addr.s_addr = (0x7F00_0000 | UInt32(host)).bigEndian
             return unsafe withUnsafePointer(to: &value) { pointer in
                 unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                     unsafe body($0, socklen_t(MemoryLayout<sockaddr_in>.size))

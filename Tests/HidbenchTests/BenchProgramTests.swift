@@ -41,6 +41,20 @@ import Testing
         #expect(figures["memoised_ms"].number ?? .infinity < figures["cold_ms"].number ?? 0)
     }
 
+    @Test func `paths are fuzzed and measured`() throws {
+        let fuzz = BenchProgram.run(["fuzz", "paths", "--rounds", "1000", "--seed", "5", "--json"])
+        #expect(fuzz.exit == 0)
+        let counts = try #require(JSONValue(fuzz.text))
+        for policy in ["strict", "guarded"] {
+            let parts = ["refused", "demanded", "forwarded"].map { counts["\(policy)_\($0)"].number ?? 0 }
+            #expect(parts.reduce(0, +) == 1_000)
+        }
+        #expect(counts["guarded_unchanged"].number ?? 0 > 20)
+        #expect(BenchProgram.run(["fuzz", "paths", "--corpus", "/no/such"]).exit == 1)
+        #expect(BenchProgram.run(["fuzz", "paths", "--corpus", "/dev/null"]).exit == 1)
+        #expect(BenchProgram.run(["paths", "--batches", "1"]).text.contains("8 KiB"))
+    }
+
     @Test(arguments: [
         ["issuer", "--his", "http://127.0.0.1:1", "--authority-key", "x", "--rate", "0"],
         ["issuer", "--his", "http://127.0.0.1:1", "--authority-key", "x", "--rate", "+5"],

@@ -62,6 +62,23 @@ import Testing
 }
 
 @Suite struct RouteTestVerbTests {
+    @Test func `routes test shows what guarded forwards unchanged and what it refuses`() throws {
+        let folder = try ControlConfiguration.folder(try TestIssuer().jwks)
+        let guarded = ControlConfiguration.gateway.replacing("mode: monitoring", with: "path_policy: guarded")
+        try folder.write("gateway.yaml", guarded)
+        let path = "\(folder.path)/gateway.yaml"
+        let passed = hidctl("routes", "test", "GET", "http://a.test/files/a%2Fb;c?d", "--config", path)
+        #expect(passed.exit == 0)
+        #expect(passed.stdout.contains("/files/a%2Fb;c (ambiguous, forwarded as it came)"))
+        let json = try PrintedJSON(
+            hidctl("routes", "test", "--json", "GET", "http://a.test/files/a%2Fb", "--config", path).stdout)
+        #expect(json.text("policy") == "guarded" && json.text("forwarded") == "/files/a%2Fb")
+        #expect(json.boolean("ambiguous") == true && json.text("canonical") == nil)
+        let refused = hidctl("routes", "test", "--json", "GET", "http://a.test/x/..%2Fadmin", "--config", path)
+        #expect(refused.exit == 1)
+        #expect(try PrintedJSON(refused.stdout).text("refused", "code") == "path.ambiguous")
+    }
+
     @Test(arguments: PathCase.load("paths.jsonl"))
     func `routes test says of every vector what the vector says`(row: PathCase) throws {
         let folder = try ControlConfiguration.folder(try TestIssuer().jwks)

@@ -11,7 +11,7 @@ import Testing
         "HIDService": ["CYAML"],
         // Layer 2: capabilities. They do not know each other, nor HIDService.
         "HIDVerifier": ["HIDCrypto"],
-        "HIDHTTP": ["HIDCrypto", "CCurl", "CLinux"],
+        "HIDHTTP": ["HIDCrypto", "CCurl", "CAres", "CNghttp2", "CLinux"],
         "HIDStore": ["CSQLite"],
         // What both daemons are.
         "HIDDaemon": ["HIDCrypto", "HIDHTTP", "HIDService"],
@@ -25,7 +25,7 @@ import Testing
         "hidctl": [
             "HIDGateway", "HIDIssuer", "HIDClient", "HIDDaemon", "HIDVerifier", "HIDHTTP", "HIDCrypto", "HIDService",
         ],
-        "hidbench": ["HIDIssuer", "HIDHTTP", "HIDCrypto", "HIDService"],
+        "hidbench": ["HIDGateway", "HIDIssuer", "HIDHTTP", "HIDCrypto", "HIDService"],
     ]
     static let system: Set<String> = ["Glibc", "Dispatch", "Synchronization", "Foundation", "FoundationEssentials"]
     /// What the SDK imports on Apple platforms, where it has neither OpenSSL nor libcurl.

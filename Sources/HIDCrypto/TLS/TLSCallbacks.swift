@@ -94,7 +94,8 @@ internal import COpenSSL
             let wanted = unsafe [UInt8](UnsafeBufferPointer(start: name, count: TLSTicketKey.nameSize))
             guard let (key, isOld) = tickets.opening(wanted) else { return 0 }
             guard unsafe key.start(mac: mac), unsafe key.start(cipher, iv: iv, seals: false) else { return -1 }
-            return isOld ? 2 : 1
+            // A ticket of TLS 1.3 is for one connection (RFC 8446 appendix C.4): each gets another one.
+            return unsafe isOld || SSL_version(ssl) == TLS1_3_VERSION ? 2 : 1
         }
         guard let key = tickets.sealing(), unsafe RAND_bytes(iv, 16) == 1 else { return -1 }
         unsafe name.update(from: key.name, count: TLSTicketKey.nameSize)

@@ -53,8 +53,9 @@ struct TLSClientAuthorities {
         unsafe SSL_CTX_set_security_level(pointer, 2)
         let options = hid_ssl_op_no_compression | hid_ssl_op_no_renegotiation | hid_ssl_op_server_preference
         _ = unsafe SSL_CTX_set_options(pointer, options)
+        // The chain is what its file says; nothing is looked up for it among the authorities of clients.
         let modes =
-            Int(SSL_MODE_ENABLE_PARTIAL_WRITE) | Int(SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER)
+            Int(SSL_MODE_NO_AUTO_CHAIN) | Int(SSL_MODE_ENABLE_PARTIAL_WRITE) | Int(SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER)
             | Int(SSL_MODE_RELEASE_BUFFERS) | Int(SSL_MODE_AUTO_RETRY)
         unsafe SSL_CTX_ctrl(pointer, SSL_CTRL_MODE, modes, nil)
         // Tickets hold the sessions: nothing of them stays here.

@@ -26,6 +26,7 @@ package final class TLSServerContext: Sendable {
     /// Reads and checks everything.
     ///
     /// - Parameters:
+    ///   - settings: Files as they were read, and policy.
     ///   - tickets: The same for each context of a listener, or a reload ends all resumption.
     ///   - wallClock: Seconds since 1970; for remarks on dates, and for certificates of clients that resume.
     /// - Throws: The first fault, with the file it is in.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// Server names (RFC 6066 section 3) as they are compared: lower case, no dot at the end.
-enum TLSServerName {
+package enum TLSServerName {
     /// A name of a client; nil when it is no host name of RFC 1123 letters, or is too long.
     static func normalised(_ bytes: Span<UInt8>) -> String? {
         var count = bytes.count
@@ -26,8 +26,8 @@ enum TLSServerName {
         return label > 0 ? String(decoding: name, as: UTF8.self) : nil
     }
 
-    /// A name of the configuration, which may start with `*.`.
-    static func normalisedPattern(_ text: String) -> String? {
+    /// A name of the configuration, which may start with `*.`; nil when it is none.
+    package static func normalisedPattern(_ text: String) -> String? {
         let bytes = Array(text.utf8)
         guard bytes.starts(with: "*.".utf8) else { return normalised(bytes.span) }
         let rest = Array(bytes.dropFirst(2))

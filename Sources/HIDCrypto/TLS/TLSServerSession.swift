@@ -29,7 +29,9 @@ internal import Glibc
 
     /// Starts a handshake that the first `receive` goes on with.
     ///
-    /// - Parameter descriptor: A connected stream socket, not blocking.
+    /// - Parameters:
+    ///   - context: What is served; the session keeps it.
+    ///   - descriptor: A connected stream socket, not blocking.
     /// - Throws: `operationFailed` without memory.
     package init(context: TLSServerContext, descriptor: Int32) throws(CryptoError) {
         OpenSSLErrors.clear()

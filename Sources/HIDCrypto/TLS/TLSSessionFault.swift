@@ -55,14 +55,12 @@ package enum TLSResult: Sendable, Equatable {
 }
 
 extension TLSSessionFault {
-    /// Takes the queue of the calling thread, whose oldest entry is the cause.
+    /// Takes the queue of the calling thread; the newest entry of the TLS part says what it means.
     static func drain(verification: Int) -> TLSSessionFault {
-        let code = ERR_peek_error()
-        let words = OpenSSLErrors.drain()
-        guard code != 0, Int32(truncatingIfNeeded: code >> 23) & 0xFF == ERR_LIB_SSL else {
-            // A failure of another part: an ASN.1 or EC fault in what the client sent, mostly.
-            return TLSSessionFault(.malformed, words)
-        }
+        let entries = OpenSSLErrors.drainEntries()
+        let words = entries.map(\.words).joined(separator: "; ")
+        let code = entries.last { Int32(truncatingIfNeeded: $0.code >> 23) & 0xFF == ERR_LIB_SSL }?.code
+        guard let code else { return TLSSessionFault(.internal, words.isEmpty ? "no details" : words) }
         let number = Int32(truncatingIfNeeded: code & 0x7F_FFFF)
         if number == SSL_R_CERTIFICATE_VERIFY_FAILED {
             let text = unsafe String(cString: X509_verify_cert_error_string(verification))

@@ -5,8 +5,14 @@ package import HIDService
 /// An address to accept connections on.
 package struct ListenerConfiguration: Sendable, Equatable {
     package var address: AddressText
-    /// Peers whose X-Forwarded-For is believed, as CIDR blocks; empty: nobody.
+    /// Peers whose X-Forwarded-For and Forwarded are believed, as CIDR blocks; empty: nobody.
     package var trustedProxies: [AddressBlock] = []
+    /// nil: plain HTTP.
+    package var tls: ListenerTLSConfiguration?
+    /// Whether each connection starts with a PROXY protocol header.
+    ///
+    /// Only a trusted proxy may send one; with no list every peer is believed, who is local then.
+    package var proxyProtocol = false
 
     package init(address: AddressText) {
         self.address = address

@@ -3,14 +3,17 @@ package import HIDService
 
 /// The sections that every daemon has.
 extension MappingReader {
-    /// `listeners`: at least one, no two alike.
-    package func listeners() -> [ListenerConfiguration] {
+    /// `listeners`: at least one, no two alike; reads the files of their TLS.
+    package func listeners(paths: ConfigurationPaths) -> [ListenerConfiguration] {
         var seen: [AddressText: Mark] = [:]
         var listeners: [ListenerConfiguration] = []
         for value in required("listeners")?.nonEmptyList() ?? [] {
             value.mapping { listener in
-                listener.notAvailable("tls", "proxy_protocol")
-                let trusted = (listener.value("trusted_proxies")?.list() ?? []).compactMap { $0.addressBlock() }
+                let tls = listener.value("tls")?.mapping { $0.listenerTLS(paths: paths) } ?? nil
+                let blocks = listener.value("trusted_proxies")?.list()
+                let trusted = (blocks ?? []).compactMap { $0.addressBlock() }
+                let proxyProtocol = listener.value("proxy_protocol")
+                let expectsHeader = proxyProtocol?.bool() ?? false
                 guard let value = listener.required("address"), let address = value.address() else { return }
                 if let first = seen[address], !address.isAnyPort {
                     value.error("duplicate listener, first on line \(first.line)")
@@ -18,6 +21,14 @@ extension MappingReader {
                 seen[address] = value.mark
                 var result = ListenerConfiguration(address: address)
                 result.trustedProxies = trusted
+                result.tls = tls
+                result.proxyProtocol = expectsHeader
+                let isListed = listener.keyMark("trusted_proxies") != nil && blocks?.isEmpty != true
+                if expectsHeader, !address.isLocal, !isListed {
+                    proxyProtocol?.error(
+                        "'proxy_protocol' lets whoever connects choose the client's address: list the proxies in "
+                            + "'trusted_proxies', or listen on a loopback address or a unix socket")
+                }
                 listeners.append(result)
             }
         }
@@ -81,6 +92,15 @@ extension AddressText {
     package var isAnyPort: Bool {
         if case .tcp(_, 0) = self { return true }
         return false
+    }
+
+    /// Whether only programs on this machine can connect, as far as the address says.
+    var isLocal: Bool {
+        switch self {
+        case .tcp(let host, _): HostName.isLoopback(host)
+        case .unix: true
+        case .descriptor: false
+        }
     }
 
     /// As it stands in the configuration.

@@ -29,42 +29,49 @@ package struct AddressSet: Sendable {
 }
 
 /// Who sent a request: the peer, or behind trusted proxies the right-most address that is not one of them.
+///
+/// Each proxy writes the address that it saw to the right of what it was sent, so only the right end of a chain is the
+/// work of trusted ones; what a client makes up stands left of it and is never reached. The walk ends at the first hop
+/// that is not trusted, at one that cannot be read (an empty element, `unknown`, an obfuscated name, bad quoting) and
+/// after ``maximumHops``; then the hop before it counts.
+///
+/// There are two chains, X-Forwarded-For and Forwarded (RFC 7239), and a proxy that appends to one passes the other on
+/// as the client sent it. Which one is its own is not known here. So when both are there each step must be the same in
+/// both: a made-up chain beside the true one gives the sender no address but that of a trusted proxy.
 package struct ClientAddress {
     /// The address that limits and logs use.
     package let client: PeerAddress
     /// Whether the peer itself is trusted, so that its forwarding fields are believed.
     package let isBehindTrustedProxy: Bool
 
-    private static let forwardedFor = FieldName("x-forwarded-for")
+    /// Hops that are walked; there are fields with thousands.
+    static let maximumHops = 32
 
-    /// Walks X-Forwarded-For from the right, as long as each hop is trusted.
-    ///
-    /// What cannot be read ends the walk.
+    /// Walks from the peer to the client.
     package init(peer: PeerAddress, request: RequestHead, trusted: AddressSet) {
         guard !trusted.isEmpty, trusted.contains(peer) else {
             client = peer
             isBehindTrustedProxy = false
             return
         }
-        var address = peer
         isBehindTrustedProxy = true
-        for entry in Self.entries(request).reversed() {
-            guard let next = PeerAddress(text: entry) else { break }
+        let plain = ForwardedChain.plain(request, limit: Self.maximumHops)
+        let standard = ForwardedChain.standard(request, limit: Self.maximumHops)
+        var address = peer
+        for hop in 0..<Self.maximumHops {
+            guard let next = Self.agreed(plain, standard, at: hop) else { break }
             address = next
             if !trusted.contains(next) { break }
         }
         client = address
     }
 
-    private static func entries(_ request: RequestHead) -> [[UInt8]] {
-        let bytes = request.bytes.span
-        var entries: [[UInt8]] = []
-        for field in request.fields where forwardedFor.matches(bytes.extracting(field.name)) {
-            for part in request.bytes[field.value].split(separator: 0x2C, omittingEmptySubsequences: false) {
-                let text = part.drop { $0 == 0x20 || $0 == 0x09 }
-                entries.append(Array(text.reversed().drop { $0 == 0x20 || $0 == 0x09 }.reversed()))
-            }
-        }
-        return entries
+    /// The hop that every chain that is there has at a place.
+    private static func agreed(
+        _ plain: [PeerAddress]?, _ standard: [PeerAddress]?, at hop: Int
+    ) -> PeerAddress? {
+        let chains = [plain, standard].compactMap { $0 }
+        guard let first = chains.first, hop < first.count else { return nil }
+        return chains.allSatisfy { hop < $0.count && $0[hop] == first[hop] } ? first[hop] : nil
     }
 }

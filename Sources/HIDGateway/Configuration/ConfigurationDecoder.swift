@@ -62,8 +62,9 @@ final class ConfigurationDecoder {
         if let version = map.required("version"), let number = version.scalar("1"), number != "1" {
             version.mustBe("1")
         }
-        configuration.listeners = map.listeners()
+        configuration.listeners = map.listeners(paths: paths)
         decodeUpstreams(map)
+        map.value("resolver")?.mapping(decodeResolver)
         decodeIssuers(map)
         map.required("defaults")?.mapping(decodeDefaults)
         map.value("sessions")?.mapping(decodeSessions)

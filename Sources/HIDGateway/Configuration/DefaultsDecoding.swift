@@ -9,13 +9,7 @@ extension ConfigurationDecoder {
         }
         configuration.defaults.mode = map.value("mode")?.word(Mode.self) ?? configuration.defaults.mode
         configuration.defaults.block = blockAnswer(map.value("block"), or: configuration.defaults.block)
-        if let policy = map.value("path_policy"), let word = policy.scalar("strict or guarded"), word != "strict" {
-            if word == "guarded" {
-                policy.error("'path_policy: guarded' is not available in this version")
-            } else {
-                policy.refuseWord(word, known: ["strict", "guarded"])
-            }
-        }
+        configuration.defaults.pathPolicy = map.value("path_policy")?.word(PathPolicy.self) ?? .strict
     }
 
     /// The answer to refused clients; keys that are not there keep the values of `base`.

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import HIDDaemon
+package import HIDHTTP
 
 /// Everything gateway.yaml and its rule files say, checked and with every default filled in.
 package struct GatewayConfiguration: Sendable, Equatable {
     package var listeners: [ListenerConfiguration] = []
     /// By name; every name that a route or the defaults mention is a key here.
     package var upstreams: [String: UpstreamConfiguration] = [:]
+    package var resolver = ResolverSettings()
     package var issuers: [IssuerConfiguration] = []
     package var defaults = DefaultsConfiguration()
     /// All rule files in the order of `rules:` and, within one pattern, of their file names.
@@ -27,52 +29,6 @@ package struct GatewayConfiguration: Sendable, Equatable {
     ///
     /// Tells two versions of the files apart; of no use against somebody who wants a collision.
     package var fingerprint: UInt64 = 0
-
-    package init() {}
-}
-
-package struct UpstreamConfiguration: Sendable, Equatable {
-    package var name: String
-    package var url: UpstreamURL
-    package var tls = UpstreamTLSConfiguration()
-    package var connectTimeout: Duration = .seconds(2)
-    /// From the last octet of the request to the head of the answer, and between reads of the content.
-    package var responseTimeout: Duration = .seconds(30)
-    /// How long an idle connection is kept; below the 5 s after which common servers close theirs.
-    package var idleTimeout: Duration = .seconds(4)
-    package var maximumConnections = 512
-
-    package init(name: String, url: UpstreamURL) {
-        self.name = name
-        self.url = url
-    }
-}
-
-/// Scheme and authority of an upstream.
-///
-/// A path, query, fragment or userinfo is a configuration error.
-package struct UpstreamURL: Sendable, Hashable {
-    package var isTLS: Bool
-    /// A name, an IPv4 address, or an IPv6 address without brackets; empty with `unixPath`.
-    package var host: String
-    package var port: UInt16
-    /// `unix:/path`: the socket to dial instead of a host.
-    package var unixPath: String?
-
-    package init(isTLS: Bool, host: String, port: UInt16, unixPath: String? = nil) {
-        self.isTLS = isTLS
-        self.host = host
-        self.port = port
-        self.unixPath = unixPath
-    }
-}
-
-package struct UpstreamTLSConfiguration: Sendable, Equatable {
-    /// PEM file of trusted roots; nil: the system's.
-    package var certificateAuthorities: String?
-    package var verify = true
-    /// Name to verify and to send as SNI; nil: the host of the URL.
-    package var serverName: String?
 
     package init() {}
 }
@@ -102,6 +58,7 @@ package struct DefaultsConfiguration: Sendable, Equatable {
     package var upstream = ""
     package var mode = Mode.monitoring
     package var block = BlockAnswer()
+    package var pathPolicy = PathPolicy.strict
 
     package init() {}
 }
@@ -196,6 +153,8 @@ package struct RouteRule: Sendable, Equatable {
     package var methodsNotListed = MethodsNotListed.refuse
     /// Empty: a request to upgrade is served as an ordinary one.
     package var upgrades: [Upgrade] = []
+    /// Spellings of a path that are forwarded as they came where the rule holds in every reading.
+    package var allowedSpellings: [AllowedSpelling] = []
 
     package init(name: String, match: Match) {
         self.name = name

@@ -22,6 +22,8 @@ extension ConfigurationDecoder {
         rule.block = map.value("block").map { blockAnswer($0, or: configuration.defaults.block) }
         rule.methodsNotListed = map.value("methods_not_listed")?.word(RouteRule.MethodsNotListed.self) ?? .refuse
         rule.upgrades = (map.value("upgrade")?.list() ?? []).compactMap { $0.word(RouteRule.Upgrade.self) }
+        rule.allowedSpellings = (map.value("allow")?.list() ?? []).compactMap { $0.word(AllowedSpelling.self) }
+        warnAboutAllowance(map, rule)
         if let upstream = map.value("upstream"), let text = upstream.string() {
             rule.upstream = text
             upstreamReferences.append(Reference(name: text, mark: upstream.mark))
@@ -140,6 +142,14 @@ extension ConfigurationDecoder {
             return nil
         }
         return .onceWithGrace(grace)
+    }
+
+    /// Only a rule for everything below a path can be certain to hold for a path that is read in different ways.
+    private func warnAboutAllowance(_ map: MappingReader, _ rule: RouteRule) {
+        guard !rule.allowedSpellings.isEmpty, !rule.match.path.matchesBelow, let mark = map.keyMark("allow") else {
+            return
+        }
+        reporter.warning("'allow' has no effect on a path that does not end in /**", at: mark)
     }
 
     private func warnAboutKeysWithoutEffect(_ map: MappingReader, _ rule: RouteRule) {

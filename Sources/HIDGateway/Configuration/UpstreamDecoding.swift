@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import HIDHTTP
 import HIDService
 
 extension ConfigurationDecoder {
@@ -20,26 +21,67 @@ extension ConfigurationDecoder {
     }
 
     private func decodeUpstream(_ name: String, _ map: MappingReader) {
-        map.notAvailable("servers", "health")
         let connectTimeout = map.value("connect_timeout")?.duration()
         let responseTimeout = map.value("response_timeout")?.duration()
         let idleTimeout = map.value("idle_timeout")?.duration()
-        let maximumConnections = map.value("max_connections")?.integer(in: 1...65535)
         var tls = UpstreamTLSConfiguration()
         map.value("tls")?.mapping { decodeUpstreamTLS($0, &tls) }
-        // Who wrote `servers` has been told; a missing `url` would be a second fault for one cause.
-        let value = map.keyMark("servers") == nil ? map.required("url") : map.value("url")
-        guard let value, let url = upstreamURL(value) else { return }
-        if let mark = map.keyMark("tls"), !url.isTLS {
+        let policy = upstreamPolicy(map)
+        let servers = upstreamServers(map)
+        guard let first = servers.first else { return }
+        if let mark = map.keyMark("tls"), !first.url.isTLS {
             reporter.error("'tls' needs an https URL", at: mark)
         }
-        var upstream = UpstreamConfiguration(name: name, url: url)
+        if let mark = map.keyMark("proxy_protocol"), policy.sendsProxyHeader, first.url.isTLS {
+            reporter.error("'proxy_protocol' is not available with https", at: mark)
+        }
+        var upstream = UpstreamConfiguration(name: name, url: first.url)
+        upstream.servers = servers
         upstream.tls = tls
         upstream.connectTimeout = connectTimeout ?? upstream.connectTimeout
         upstream.responseTimeout = responseTimeout ?? upstream.responseTimeout
         upstream.idleTimeout = idleTimeout ?? upstream.idleTimeout
-        upstream.maximumConnections = maximumConnections ?? upstream.maximumConnections
+        upstream.policy = policy
         configuration.upstreams[name] = upstream
+    }
+
+    /// The list of `servers`, or the one of `url`; empty after a fault.
+    private func upstreamServers(_ map: MappingReader) -> [UpstreamServerConfiguration] {
+        guard let list = map.value("servers") else {
+            return map.required("url").flatMap(upstreamURL).map { [UpstreamServerConfiguration(url: $0)] } ?? []
+        }
+        if map.value("url") != nil, let mark = map.keyMark("url") {
+            reporter.error("'url' and 'servers' exclude each other", at: mark)
+        }
+        guard let entries = list.nonEmptyList() else { return [] }
+        guard entries.count <= 256 else {
+            list.mustBe("a list of at most 256 servers")
+            return []
+        }
+        let servers = entries.compactMap { entry in entry.mapping(upstreamServer) ?? nil }
+        guard servers.count == entries.count else { return [] }
+        for (index, server) in servers.enumerated() {
+            if servers[..<index].contains(where: { $0.url == server.url }) {
+                entries[index].error("server \(server.url.text.quoted) is listed twice")
+            }
+            if server.url.isTLS != servers[0].url.isTLS {
+                entries[index].error("the servers of an upstream must all be https, or none of them")
+            }
+        }
+        if servers.allSatisfy({ $0.weight == 0 }) {
+            list.error("at least one server needs a weight above 0")
+        }
+        return servers
+    }
+
+    private func upstreamServer(_ map: MappingReader) -> UpstreamServerConfiguration? {
+        let weight = map.value("weight")?.integer(in: 0...256)
+        let maximumConnections = map.value("max_connections")?.integer(in: 1...65535)
+        guard let url = map.required("url").flatMap(upstreamURL) else { return nil }
+        var server = UpstreamServerConfiguration(url: url)
+        server.weight = weight ?? 1
+        server.maximumConnections = maximumConnections
+        return server
     }
 
     private func decodeUpstreamTLS(_ map: MappingReader, _ tls: inout UpstreamTLSConfiguration) {

@@ -93,7 +93,7 @@ package final class GatewayPlan: Sendable {
     /// `keys` are in the order of `configuration.issuers`; nil where none are usable.
     package init(configuration: GatewayConfiguration, keys: [KeySet?]) {
         self.configuration = configuration
-        table = RouteTable(rules: configuration.routes)
+        table = RouteTable(rules: configuration.routes, policy: configuration.defaults.pathPolicy)
         let upstreams = configuration.upstreams.values.sorted { $0.name < $1.name }
         let indices = Dictionary(uniqueKeysWithValues: upstreams.enumerated().map { ($0.element.name, $0.offset) })
         let defaults = configuration.defaults

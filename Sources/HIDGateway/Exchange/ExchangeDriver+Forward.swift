@@ -9,19 +9,35 @@ struct ForwardState {
     var start: UInt64
     var headTime: UInt64?
     var name: String
-    var isChunked: Bool
+    /// Of the request to the upstream.
+    var framing: BodyFraming
     /// Held content has not all gone out.
     var isHeldPending = false
     /// The client's request is complete.
     var isRequestComplete = false
+    /// Waits for a connection; the client's content is held back.
+    var isWaiting = false
     /// Sent again already.
     var wasRetried = false
     /// The upgrade that the request asks for and the route allows.
     var handshake: WebSocketHandshake?
+    /// The client got an interim answer of the upstream.
+    var hasSentInterim = false
+    /// Connections that were given the request.
+    var attempts = 0
+    /// Addresses that could not be reached or failed.
+    var tried: [UpstreamEndpoint] = []
+    /// The address of the last attempt.
+    var server: String?
+    var isReused = false
+    /// Octets that the connection begins with.
+    var preamble: [UInt8] = []
+
+    var isChunked: Bool { framing == .chunked }
 }
 
 /// The upstream's side of an exchange.
-extension ExchangeDriver: UpstreamHandler {
+extension ExchangeDriver: UpstreamHandler, UpstreamWaiter {
     // MARK: - The request
 
     func startForwarding(_ stream: ServerStream) {
@@ -29,53 +45,95 @@ extension ExchangeDriver: UpstreamHandler {
         phase = .forwarding
         let request = stream.request
         let isComplete = held != nil && !isGathered && contentCount <= UInt64(plan.configuration.limits.signedBody)
-        let framing: BodyFraming = isComplete ? .length(contentCount) : request.framing
-        forward = ForwardState(
-            start: loop.now, name: plan.upstreams[exchange.route.upstream].name, isChunked: framing == .chunked)
-        forward?.isHeldPending = held != nil
-        if exchange.route.allowsWebSocket, !stream.isHTTP2 { forward?.handshake = WebSocketHandshake(request) }
-        guard connectUpstream(stream, framing: framing) else { return }
+        let upstream = plan.upstreams[exchange.route.upstream]
+        var state = ForwardState(
+            start: loop.now, name: upstream.name, framing: isComplete ? .length(contentCount) : request.framing)
+        state.isHeldPending = held != nil
+        if exchange.route.allowsWebSocket, !stream.isHTTP2 { state.handshake = WebSocketHandshake(request) }
+        if upstream.policy.sendsProxyHeader { state.preamble = proxyHeader(stream) }
+        forward = state
+        guard let pool = services.pool(exchange.route.upstream, of: plan) else { return fail(.connect, stream) }
+        do throws(UpstreamFault) {
+            let isHead = request.isMethod("HEAD")
+            guard let given = try pool.acquireOrWait(for: self, isHeadRequest: isHead, preamble: state.preamble) else {
+                forward?.isWaiting = true
+                services.relieve()
+                return stream.pauseContent()
+            }
+            begin(given, stream)
+        } catch {
+            fail(error, stream)
+        }
+    }
+
+    /// The first octets of the request on the connection that it was given.
+    private func begin(_ given: UpstreamConnection, _ stream: ServerStream) {
+        take(given)
+        writeHead(given, stream)
+        let request = stream.request
         if !isRequestEnded, request.framing != .none { becameSlow() }
         if held == nil, request.expectsContinue, request.framing != .none { stream.sendInterim(status: 100) }
         sendHeld()
     }
 
-    /// Takes a connection and writes the head.
-    ///
-    /// False when there is none: the client has its answer.
-    private func connectUpstream(_ stream: ServerStream, framing: BodyFraming, fresh: Bool = false) -> Bool {
-        let request = stream.request
-        let pool = services.pool(exchange.route.upstream, of: plan)
-        do throws(UpstreamFault) {
-            let upstream = try acquire(from: pool, isHeadRequest: request.isMethod("HEAD"), fresh: fresh)
-            self.upstream = upstream
-            let head = ForwardedRequest(
-                request: request, path: scratch.path, query: exchange.query, route: exchange.route,
-                token: exchange.token, wasChecked: exchange.wasChecked, isVerified: exchange.isVerified,
-                requestID: requestID, peer: stream.peer.address, isBehindTrustedProxy: isBehindTrustedProxy,
-                authority: pool.target.authority, framing: framing, isUpgrade: forward?.handshake != nil)
-            upstream.expectsSwitch = forward?.handshake != nil
-            upstream.write { head.write(into: &$0) }
-            return true
-        } catch {
-            fail(error, stream)
-            return false
-        }
+    func upstreamReady(_ given: UpstreamConnection) {
+        guard let stream, forward?.isWaiting == true else { return given.cancel() }
+        forward?.isWaiting = false
+        let isHeld = held != nil
+        begin(given, stream)
+        guard upstream === given else { return stream.resumeContent() }
+        // Held content tells by itself when it is out.
+        guard !isHeld else { return }
+        if forward?.isRequestComplete == true { finishRequest() } else { stream.resumeContent() }
     }
 
-    /// Where all connections are in use, the slowest client gives one up.
-    private func acquire(
-        from pool: UpstreamPool, isHeadRequest: Bool, fresh: Bool
-    ) throws(UpstreamFault) -> UpstreamConnection {
-        do throws(UpstreamFault) {
-            return try pool.acquire(for: self, isHeadRequest: isHeadRequest, fresh: fresh)
-        } catch {
-            guard error == .tooManyConnections, let name = forward?.name,
-                let slow = services.slow.slowest(at: name, now: loop.now), slow !== self
-            else { throw error }
-            slow.cutForOthers()
-            return try pool.acquire(for: self, isHeadRequest: isHeadRequest, fresh: fresh)
+    func upstreamRefused(_ fault: UpstreamFault) {
+        guard let stream, forward?.isWaiting == true else { return }
+        forward?.isWaiting = false
+        fail(fault, stream)
+        stream.resumeContent()
+    }
+
+    /// Gives up what the upstream still does, or the place in its queue.
+    func cancelForwarding() {
+        upstream?.cancel()
+        upstream = nil
+        guard forward?.isWaiting == true else { return }
+        forward?.isWaiting = false
+        services.pool(exchange.route.upstream, of: plan)?.leave(self)
+    }
+
+    private func take(_ given: UpstreamConnection) {
+        upstream = given
+        forward?.attempts += 1
+        forward?.server = given.endpoint.label
+        forward?.isReused = given.isReused
+    }
+
+    private func writeHead(_ given: UpstreamConnection, _ stream: ServerStream) {
+        guard let framing = forward?.framing else { return }
+        let target = plan.upstreams[exchange.route.upstream]
+        let head = ForwardedRequest(
+            request: stream.request, path: scratch.path, query: exchange.query, route: exchange.route,
+            token: exchange.token, wasChecked: exchange.wasChecked, isVerified: exchange.isVerified,
+            requestID: requestID, peer: stream.peer.address, isBehindTrustedProxy: isBehindTrustedProxy,
+            security: stream.security, authority: target.authority, framing: framing,
+            isUpgrade: forward?.handshake != nil)
+        given.expectsSwitch = forward?.handshake != nil
+        given.write { head.write(into: &$0) }
+    }
+
+    private func proxyHeader(_ stream: ServerStream) -> [UInt8] {
+        var local = stream.localEndpoint
+        // What is not known of the listening side is all zeros.
+        if local.address.isLocal {
+            local = PeerEndpoint(
+                address: PeerAddress(high: 0, low: client.isIPv4 ? 0xFFFF_0000_0000 : 0), port: 0)
         }
+        // A proxy in between says who the client is, not from which port it came.
+        let port = client == stream.peer.address ? stream.peer.port : 0
+        return ProxyProtocol.header(
+            ProxyHeader.Connection(source: PeerEndpoint(address: client, port: port), destination: local))
     }
 
     /// Sends what was held, as far as the upstream takes it; the client waits until it is out.
@@ -153,6 +211,7 @@ extension ExchangeDriver: UpstreamHandler {
         if response.status < 200 {
             // 100 was ours to send; 103 is for the client.
             if response.status == 103 {
+                forward?.hasSentInterim = true
                 stream.sendInterim(status: 103) { ForwardedResponse.write(response, into: &$0) }
             }
             return
@@ -210,23 +269,53 @@ extension ExchangeDriver: UpstreamHandler {
         let failed = upstream
         upstream = nil
         guard let stream else { return }
-        if let failed, canRetry(fault, failed, stream) {
-            forward?.wasRetried = true
-            services.shared.metrics.upstreamRetries.add(shard: loop.index)
-            guard connectUpstream(stream, framing: stream.request.framing, fresh: true) else { return }
-            return finishRequest()
+        guard let failed, status == 0, forward?.hasSentInterim == false, tryAgain(fault, failed, stream) else {
+            return fail(fault, stream)
         }
-        fail(fault, stream)
     }
 
-    /// A safe request without content, once, on a reused connection that died before it said a word (RFC 9110 9.2.2).
-    private func canRetry(
+    /// Gives the request to another connection where that is safe; false when it is not, or there is none.
+    private func tryAgain(
         _ fault: UpstreamFault, _ failed: UpstreamConnection, _ stream: ServerStream
     ) -> Bool {
+        guard let pool = services.pool(exchange.route.upstream, of: plan), let state = forward else { return false }
+        if fault.isDialFailure { return dialAnother(pool, failed, stream) }
+        // Octets of the request went out: only once, and only what may be done twice (RFC 9110 section 9.2.2).
         let request = stream.request
         let isSafe = request.isMethod("GET") || request.isMethod("HEAD") || request.isMethod("OPTIONS")
-        return fault == .closed && failed.isReused && !failed.hasAnswered && forward?.wasRetried == false && isSafe
-            && (request.framing == .none || request.framing == .length(0)) && status == 0
+        guard !state.wasRetried, isSafe, request.framing == .none || request.framing == .length(0) else { return false }
+        let diedIdle = fault == .closed && failed.isReused && !failed.hasAnswered
+        guard diedIdle || (fault.isWorthAnotherServer && state.attempts < pool.attemptLimit) else { return false }
+        if !diedIdle { forward?.tried.append(failed.endpoint) }
+        guard pool.takeRetry(), let given = another(pool, stream, fresh: diedIdle) else { return false }
+        forward?.wasRetried = true
+        services.shared.metrics.upstreamRetries.add(shard: loop.index)
+        take(given)
+        writeHead(given, stream)
+        // What failed may have answered before it got all of the request.
+        if forward?.isRequestComplete == true { finishRequest() }
+        return true
+    }
+
+    /// Nothing was sent: the next server gets what the first one was to get, whatever the method.
+    private func dialAnother(
+        _ pool: UpstreamPool, _ failed: UpstreamConnection, _ stream: ServerStream
+    ) -> Bool {
+        forward?.tried.append(failed.endpoint)
+        guard let attempts = forward?.attempts, attempts < pool.attemptLimit,
+            let given = another(pool, stream, fresh: false)
+        else { return false }
+        services.shared.metrics.upstreamRedials.add(shard: loop.index)
+        take(given)
+        given.takeOver(failed)
+        return true
+    }
+
+    private func another(_ pool: UpstreamPool, _ stream: ServerStream, fresh: Bool) -> UpstreamConnection? {
+        let state = forward
+        return try? pool.acquire(
+            for: self, isHeadRequest: stream.request.isMethod("HEAD"), preamble: state?.preamble ?? [],
+            fresh: fresh, avoiding: state?.tried ?? [])
     }
 
     private func fail(_ fault: UpstreamFault, _ stream: ServerStream) {

@@ -156,7 +156,7 @@ final class ExchangeDriver: ServerHandler {
         case .cut: (reason, end) = (.drainDeadline, .drainDeadline)
         }
         if exchange.reason == nil { exchange.ended(by: .gateway(reason), decision: .error) }
-        upstream?.cancel()
+        cancelForwarding()
         record(stream)
         reset()
     }
@@ -195,8 +195,7 @@ final class ExchangeDriver: ServerHandler {
 
     /// Answers ourselves; what the upstream still does is not wanted.
     func giveUp(_ stream: ServerStream, _ answer: Answer) {
-        upstream?.cancel()
-        upstream = nil
+        cancelForwarding()
         exchange.ended(by: answer.reason, decision: answer.decision)
         guard status == 0 else {
             record(stream)

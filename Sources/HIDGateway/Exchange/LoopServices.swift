@@ -114,100 +114,82 @@ package final class LoopServices: ServerHandlerFactory {
     var line = JSONLineWriter()
     var slow = SlowExchanges()
     private let listeners: [(name: String, trusted: AddressSet)]
-    private let budgets: UpstreamBudgets
+    private let upstreams: UpstreamDirectory
     private var pools: [UpstreamPool] = []
+    /// Of the plan before, for exchanges that began under it; retired.
+    private var formerPools: [UpstreamPool] = []
     private var poolsPlan: GatewayPlan?
+    private var relief: LoopTimer?
+    /// How often clients that wait for an upstream connection are compared with those that hold one.
+    private static let reliefTime = Delay(.milliseconds(20))
 
     package init?(
         loop: EventLoop, shared: SharedServices, listeners: [(name: String, trusted: AddressSet)],
-        budgets: UpstreamBudgets
+        upstreams: UpstreamDirectory
     ) {
         guard let signatures = SignatureVerifier() else { return nil }
         self.loop = loop
         self.shared = shared
         self.signatures = signatures
         self.listeners = listeners
-        self.budgets = budgets
+        self.upstreams = upstreams
+        relief = LoopTimer { [unowned self] in cutSlow() }
+    }
+
+    /// Somebody waits for an upstream connection: those that hold one and stand still may have to go.
+    func relieve() {
+        guard !slow.isEmpty, let relief, !relief.isSet else { return }
+        loop.set(relief, after: Self.reliefTime)
+    }
+
+    private func cutSlow() {
+        var someoneWaits = false
+        for pool in pools {
+            let waiting = pool.cluster.waiting.load(ordering: .relaxed)
+            someoneWaits = someoneWaits || waiting > 0
+            for _ in 0..<max(0, waiting) {
+                guard let slowest = slow.slowest(at: pool.cluster.name, now: loop.now) else { break }
+                slowest.cutForOthers()
+            }
+        }
+        if someoneWaits { relieve() }
     }
 
     package func makeHandler(loop: EventLoop, listener: Int) -> any ServerHandler {
         ExchangeDriver(services: self, listener: listeners[listener].name, trusted: listeners[listener].trusted)
     }
 
-    /// The connections to an upstream of the plan.
+    /// The connections to an upstream of the plan; nil when a reload took it away long ago.
     ///
-    /// A pool lives on across reloads that leave its target alone.
-    func pool(_ index: Int, of plan: GatewayPlan) -> UpstreamPool {
+    /// A pool lives on across reloads that leave its upstream alone.
+    func pool(_ index: Int, of plan: GatewayPlan) -> UpstreamPool? {
         if poolsPlan === plan { return pools[index] }
-        guard plan === shared.plans.current else { return pool(outside: plan, index) }
+        guard plan === shared.plans.current else {
+            // The exchange began before a reload: the upstream of that name as it is now, or as it was.
+            let name = plan.upstreams[index].name
+            return (pools + formerPools).first { $0.cluster.name == name }
+        }
         adopt(plan)
         return pools[index]
     }
 
-    /// A pool for an exchange that began before a reload: what it needs is not kept for others.
-    private func pool(outside plan: GatewayPlan, _ index: Int) -> UpstreamPool {
-        let target = UpstreamTarget(plan.upstreams[index])
-        if let known = pools.first(where: { $0.target == target }) { return known }
-        let pool = UpstreamPool(loop: loop, target: target, budget: budgets.budget(for: target))
-        pool.retire()
-        return pool
-    }
-
     private func adopt(_ plan: GatewayPlan) {
-        let known = Dictionary(pools.map { ($0.target, $0) }, uniquingKeysWith: { first, _ in first })
+        let known = Dictionary(pools.map { ($0.cluster.name, $0) }, uniquingKeysWith: { first, _ in first })
+        var gone = known
         pools = plan.upstreams.map { upstream in
-            let target = UpstreamTarget(upstream)
-            return known[target] ?? UpstreamPool(loop: loop, target: target, budget: budgets.budget(for: target))
+            let cluster = upstreams.cluster(for: upstream)
+            let former = gone.removeValue(forKey: upstream.name)
+            if let former, former.cluster === cluster { return former }
+            return UpstreamPool(loop: loop, cluster: cluster, replacing: former)
         }
-        let kept = Set(pools.map { ObjectIdentifier($0) })
-        for pool in known.values where !kept.contains(ObjectIdentifier(pool)) { pool.retire() }
+        for pool in gone.values { pool.close() }
+        if !gone.isEmpty { formerPools = Array(gone.values) }
         poolsPlan = plan
     }
 
     /// Closes connections to upstreams that nobody uses; for the end of a drain.
     package func closeIdleUpstreams() {
+        relief?.cancel()
         for pool in pools { pool.retire() }
-    }
-}
-
-/// The connection counts to each upstream, shared by the loops.
-package final class UpstreamBudgets: Sendable {
-    private let budgets = Mutex<[UpstreamTarget: UpstreamBudget]>([:])
-
-    package init() {}
-
-    func budget(for target: UpstreamTarget) -> UpstreamBudget {
-        budgets.withLock { budgets in
-            if let known = budgets[target] { return known }
-            let budget = UpstreamBudget()
-            budgets[target] = budget
-            return budget
-        }
-    }
-
-    /// Connections open to all upstreams together.
-    package var open: Int { budgets.withLock { $0.values.reduce(0) { $0 + $1.open.load(ordering: .relaxed) } } }
-}
-
-extension UpstreamTarget {
-    init(_ upstream: UpstreamConfiguration) {
-        self.init(
-            isTLS: upstream.url.isTLS, host: upstream.url.host, port: upstream.url.port,
-            unixPath: upstream.url.unixPath)
-        certificateAuthorities = upstream.tls.certificateAuthorities
-        verifiesCertificate = upstream.tls.verify
-        serverName = upstream.tls.serverName
-        connectTimeout = upstream.connectTimeout
-        responseTimeout = upstream.responseTimeout
-        idleTimeout = upstream.idleTimeout
-        maximumConnections = upstream.maximumConnections
-    }
-
-    /// What Host says when the client sent none.
-    var authority: [UInt8] {
-        guard unixPath == nil else { return Array("localhost".utf8) }
-        let name = host.contains(":") ? "[\(host)]" : host
-        let isDefault = port == (isTLS ? 443 : 80)
-        return Array((isDefault ? name : "\(name):\(port)").utf8)
     }
 }

@@ -12,6 +12,8 @@ struct SlowExchanges {
     /// How long a client must have stood still before it may be cut for others, in nanoseconds.
     private static let patience: UInt64 = 200_000_000
 
+    var isEmpty: Bool { drivers.isEmpty }
+
     mutating func insert(_ driver: ExchangeDriver) {
         drivers[ObjectIdentifier(driver)] = driver
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import HIDCrypto
 internal import HIDHTTP
 internal import HIDVerifier
 
@@ -17,6 +18,8 @@ struct ForwardedRequest {
     let requestID: [UInt8]
     let peer: PeerAddress
     let isBehindTrustedProxy: Bool
+    /// nil for a client without TLS.
+    let security: ConnectionSecurity?
     /// Sent as Host when the client sent none.
     let authority: [UInt8]
     let framing: BodyFraming
@@ -25,6 +28,8 @@ struct ForwardedRequest {
 
     private static let te = FieldName("te")
     private static let trailers = FieldName("trailers")
+    private static let clientCertificate = FieldName("client-cert")
+    private static let clientCertificateChain = FieldName("client-cert-chain")
     private static let forwardedPrefix = FieldName("x-forwarded-")
     private static let forwardedFor = FieldName("x-forwarded-for")
     private static let forwardedProto = FieldName("x-forwarded-proto")
@@ -78,11 +83,17 @@ struct ForwardedRequest {
         for line in request.fields where !line.hasUnderscore {
             let name = bytes.extracting(line.name)
             if FieldNameTable.request.contains(name) || named.contains(line, of: request) { continue }
-            if Self.forwardedPrefix.isPrefix(of: name) { continue }
+            if Self.forwardedPrefix.isPrefix(of: name) || isClaimOfCertificate(name) { continue }
             if HIDFields.isOurs(name), !HIDFields.token.matches(name), !HIDFields.signature.matches(name) { continue }
             if isStripped(name) { continue }
             HeadWriter.field(line, of: request, into: &out)
         }
+    }
+
+    /// Whether a field says which certificate the client showed (RFC 9440), and nobody says so who may.
+    private func isClaimOfCertificate(_ name: Span<UInt8>) -> Bool {
+        guard Self.clientCertificate.matches(name) || Self.clientCertificateChain.matches(name) else { return false }
+        return !isBehindTrustedProxy || security?.clientCertificate != nil
     }
 
     private func isStripped(_ name: Span<UInt8>) -> Bool {
@@ -104,10 +115,16 @@ struct ForwardedRequest {
         peer.append(to: &out)
         out.append(literal: "\r\n")
         let proto = isBehindTrustedProxy ? request.first(Self.forwardedProto) : nil
-        field("X-Forwarded-Proto", proto.map { request.bytes[$0.value] } ?? ArraySlice("http".utf8), into: &out)
+        field(
+            "X-Forwarded-Proto",
+            proto.map { request.bytes[$0.value] } ?? ArraySlice((security == nil ? "http" : "https").utf8), into: &out)
         let host = isBehindTrustedProxy ? request.first(Self.forwardedHost)?.value : nil
         if let host = host ?? request.host { field("X-Forwarded-Host", request.bytes[host], into: &out) }
         field("X-Request-Id", requestID, into: &out)
+        if let certificate = security?.clientCertificate {
+            // A byte sequence of structured fields (RFC 9440 section 2.2, RFC 8941 section 3.3.5).
+            field("Client-Cert", [0x3A] + Base64.encode(certificate.der.span) + [0x3A], into: &out)
+        }
     }
 
     /// What the gateway found out (PROTOCOL section 6).

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import HIDCrypto
 internal import HIDHTTP
 internal import HIDService
 internal import HIDStore
@@ -33,6 +34,7 @@ extension ExchangeDriver {
         record.listener = listener
         record.method = request.bytes[request.method]
         record.version = stream.version
+        record.tls = stream.security?.version.rawValue
         record.host = request.host.map { request.bytes[$0] } ?? []
         record.path = scratch.path
         record.route = exchange.route.name
@@ -43,6 +45,9 @@ extension ExchangeDriver {
         record.reason = exchange.reason
         record.status = status
         record.upstream = forward?.name
+        record.server = forward?.server
+        record.isReused = forward?.isReused == true
+        record.attempts = forward?.attempts ?? 0
         record.upstreamStatus = upstreamStatus
         record.bytesIn = stream.bytesIn
         record.bytesOut = stream.bytesOut

@@ -37,6 +37,8 @@ struct ExchangeRecord {
     var listener = ""
     var method: ArraySlice<UInt8> = []
     var version = HTTPVersion.http11
+    /// Version of TLS; nil without.
+    var tls: String?
     var host: ArraySlice<UInt8> = []
     /// Canonical, without query; empty when the target was refused.
     var path: [UInt8] = []
@@ -51,6 +53,10 @@ struct ExchangeRecord {
     var session: String?
     var status = 0
     var upstream: String?
+    /// The address that got the request last; nil when none did.
+    var server: String?
+    var isReused = false
+    var attempts = 0
     var upstreamStatus: Int?
     var bytesIn = 0
     var bytesOut = 0
@@ -69,6 +75,7 @@ struct ExchangeRecord {
         line.string("client", client.description)
         line.string("listener", listener)
         line.constant("protocol", version.text)
+        optional("tls", tls, &line)
         optional("method", method.isEmpty ? nil : Array(method), &line)
         optional("host", host.isEmpty ? nil : Array(host), &line)
         optional("path", path.isEmpty ? nil : path, &line)
@@ -82,6 +89,9 @@ struct ExchangeRecord {
         optional("session", session, &line)
         line.integer("status", status)
         optional("upstream", upstream, &line)
+        optional("server", server, &line)
+        if server != nil { line.bool("upstream_reused", isReused) } else { line.null("upstream_reused") }
+        line.integer("attempts", attempts)
         if let upstreamStatus { line.integer("upstream_status", upstreamStatus) } else { line.null("upstream_status") }
         line.integer("bytes_in", bytesIn)
         line.integer("bytes_out", bytesOut)

@@ -21,6 +21,7 @@ package final class GatewayMetrics: Sendable {
     private let upstreamTime: Histogram
     let droppedFields: Counter
     let upstreamRetries: Counter
+    let upstreamRedials: Counter
 
     private static let bounds = [
         100_000, 250_000, 500_000, 1_000_000, 2_500_000, 5_000_000, 10_000_000, 25_000_000, 50_000_000, 100_000_000,
@@ -56,7 +57,9 @@ package final class GatewayMetrics: Sendable {
         droppedFields = registry.counter(
             "hidgate_underscore_fields_total", help: "Request fields dropped because their name holds an underscore.")
         upstreamRetries = registry.counter(
-            "hidgate_upstream_retries_total", help: "Safe requests sent again after a reused connection had died.")
+            "hidgate_upstream_retries_total", help: "Safe requests sent a second time.")
+        upstreamRedials = registry.counter(
+            "hidgate_upstream_redials_total", help: "Requests that went to another server after a failed connect.")
     }
 
     /// Counts one exchange.

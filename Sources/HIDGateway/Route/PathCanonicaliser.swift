@@ -90,9 +90,44 @@ package enum PathCanonicaliser {
         return index + 3
     }
 
-    /// Why an encoded ASCII character is refused; nil when it is not.
+    /// Collects the spellings that make a path ambiguous.
     ///
-    /// The place for relaxations per route: a tolerated triplet stays encoded, and the fold key still decodes it.
+    /// - Parameters:
+    ///   - path: as for ``canonicalise(_:into:)``.
+    ///   - storage: overwritten.
+    /// - Returns: the spellings; none for a path that has a canonical form.
+    /// - Throws: the first fault from the left that makes the path malformed, not ambiguous.
+    static func ambiguities(
+        of path: Span<UInt8>, using storage: inout [UInt8]
+    ) throws(PathFault) -> PathAmbiguity {
+        storage.removeAll(keepingCapacity: true)
+        var found: PathAmbiguity = []
+        var index = 0
+        while index < path.count {
+            let octet = path[index]
+            guard octet == ASCII.percent else {
+                if octet == ASCII.semicolon {
+                    found.insert(.semicolon)
+                } else if octet == ASCII.backslash {
+                    found.insert(.backslash)
+                } else if octet != ASCII.slash, !isLiteral(octet) {
+                    found.insert(.unencoded)
+                }
+                index += 1
+                continue
+            }
+            if let fault = fault(encoded: try decoded(path, at: index)) {
+                guard let ambiguity = PathAmbiguity(fault) else { throw fault }
+                found.insert(ambiguity)
+                index += 3
+            } else {
+                index = try appendTriplet(path, at: index, to: &storage)
+            }
+        }
+        return found
+    }
+
+    /// Why an encoded ASCII character is refused; nil when it is not.
     private static func fault(encoded octet: UInt8) -> PathFault? {
         switch octet {
         case 0..<0x20, ASCII.delete: .control

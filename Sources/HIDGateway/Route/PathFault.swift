@@ -23,6 +23,7 @@ package enum PathFault: String, Error, Sendable, CaseIterable {
     case badCharacter = "path.bad_char"
     case semicolon = "path.semicolon"
     case aboveRoot = "path.above_root"
+    case ambiguous = "path.ambiguous"
 
     /// The reason code.
     package var code: String { rawValue }
@@ -52,6 +53,7 @@ package enum PathFault: String, Error, Sendable, CaseIterable {
         case .badCharacter: "the path holds a character that must be encoded"
         case .semicolon: "the path holds a semicolon, which some upstreams strip with what follows"
         case .aboveRoot: "the path climbs above the root"
+        case .ambiguous: "one way to read the path leads to a critical rule or to another route"
         }
     }
 }

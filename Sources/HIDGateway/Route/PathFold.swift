@@ -43,9 +43,9 @@ package struct PathFold: Sendable {
 
     /// The folded path of the last call: `/`, or segments without a final slash.
     package private(set) var key: [UInt8] = []
-    private var work: [UInt8] = []
+    var work: [UInt8] = []
     private var effects: Reading = []
-    private var plusIsBlank = false
+    var plusIsBlank = false
     private var writer = SegmentWriter()
 
     package init() {}
@@ -119,7 +119,7 @@ package struct PathFold: Sendable {
     // MARK: - Decoding
 
     /// Decodes `%XX` and `%uXXXX` once; anything else after a percent sign stays.
-    private mutating func decodeTriplets() -> Bool {
+    mutating func decodeTriplets() -> Bool {
         guard work.contains(ASCII.percent) else { return false }
         var read = 0
         var written = 0
@@ -146,7 +146,7 @@ package struct PathFold: Sendable {
     }
 
     /// The octet that two digits stand for.
-    private func octet(at index: Int) -> UInt8? {
+    func octet(at index: Int) -> UInt8? {
         guard index + 1 < work.count, let high = ASCII.hexadecimal(work[index]),
             let low = ASCII.hexadecimal(work[index + 1])
         else { return nil }
@@ -175,7 +175,7 @@ package struct PathFold: Sendable {
     }
 
     /// Replaces characters beyond ASCII by what a folding upstream makes of them.
-    private mutating func mapSequences(_ reading: Reading) -> Bool {
+    mutating func mapSequences(_ reading: Reading) -> Bool {
         guard work.contains(where: { $0 >= 0x80 }) else { return false }
         var read = 0
         var written = 0
@@ -225,7 +225,7 @@ package struct PathFold: Sendable {
     }
 
     /// The character that starts at an offset, overlong forms included, and its length.
-    private func sequence(at index: Int) -> (scalar: UInt32, length: Int)? {
+    func sequence(at index: Int) -> (scalar: UInt32, length: Int)? {
         let lead = work[index]
         let length: Int
         switch lead {
@@ -313,18 +313,18 @@ package struct PathFold: Sendable {
     }
 
     /// Whether a segment is `..` and then dots and spaces, the space first: some trim it to `..`, some to nothing.
-    private func isClimbWithBlanks(_ segment: Range<Int>) -> Bool {
+    func isClimbWithBlanks(_ segment: Range<Int>) -> Bool {
         leadingDots(segment) == 2 && segment.count > 3 && isBlank(work[segment.lowerBound + 2])
             && segment.allSatisfy { work[$0] == ASCII.dot || isBlank(work[$0]) }
             && segment.dropFirst(2).contains { work[$0] == ASCII.dot }
     }
 
-    private func isDots(_ segment: Range<Int>) -> Bool {
+    func isDots(_ segment: Range<Int>) -> Bool {
         segment.count <= 2 && segment.allSatisfy { work[$0] == ASCII.dot }
     }
 
     /// What an upstream that trims the end keeps of a segment; `.` and `..` are kept.
-    private func trimmed(_ segment: Range<Int>) -> Range<Int> {
+    func trimmed(_ segment: Range<Int>) -> Range<Int> {
         let start = segment.lowerBound
         var last = segment.upperBound
         while last > start, isBlank(work[last - 1]) { last -= 1 }
@@ -333,7 +333,7 @@ package struct PathFold: Sendable {
         return start..<last
     }
 
-    private func isBlank(_ octet: UInt8) -> Bool { octet == ASCII.space || octet == ASCII.plus && plusIsBlank }
+    func isBlank(_ octet: UInt8) -> Bool { octet == ASCII.space || octet == ASCII.plus && plusIsBlank }
 
     private func leadingDots(_ range: Range<Int>) -> Int {
         var count = 0
@@ -344,7 +344,7 @@ package struct PathFold: Sendable {
         return count
     }
 
-    private func withoutStream(_ segment: Range<Int>) -> Range<Int> {
+    func withoutStream(_ segment: Range<Int>) -> Range<Int> {
         if isSession(segment) { return segment.prefix(0) }
         return segment.lowerBound..<(streamName(in: segment) ?? segment.upperBound)
     }

@@ -73,14 +73,16 @@ package struct PathPattern: Sendable, Hashable {
     package var isExact: Bool { specificity.isExact }
 
     /// Whether a canonical path is meant, segment by segment.
-    package func matches(_ path: Span<UInt8>) -> Bool {
-        let own = bytes.span
+    package func matches(_ path: Span<UInt8>) -> Bool { Self.matches(bytes.span, matchesBelow, path) }
+
+    /// Whether the octets of a pattern, without a final `/**`, mean a path.
+    static func matches(_ own: Span<UInt8>, _ matchesBelow: Bool, _ path: Span<UInt8>) -> Bool {
         var index = 0
         var other = 0
         while index < own.count {
             guard other < path.count, path[other] == ASCII.slash else { return false }
-            let end = Self.endOfSegment(own, after: index)
-            let otherEnd = Self.endOfSegment(path, after: other)
+            let end = endOfSegment(own, after: index)
+            let otherEnd = endOfSegment(path, after: other)
             if end == index + 2, own[index + 1] == ASCII.asterisk {
                 guard otherEnd > other + 1 else { return false }
             } else {

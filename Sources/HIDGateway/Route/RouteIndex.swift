@@ -23,6 +23,12 @@ struct RouteIndex: Sendable {
     private var nodes: [Node] = []
     /// Entries, ascending.
     private var lists: [[Int]] = []
+    private let filesWholePaths: Bool
+
+    /// Makes an empty index; one that files no whole paths takes exact ones for patterns as well.
+    init(filesWholePaths: Bool = true) {
+        self.filesWholePaths = filesWholePaths
+    }
 
     /// Adds an entry; entries must come in ascending order.
     ///
@@ -32,8 +38,8 @@ struct RouteIndex: Sendable {
     ///   - matchesBelow: whether it ended in `/**`.
     ///   - scope: of its host.
     mutating func insert(_ entry: Int, path: [UInt8], matchesBelow: Bool, scope: Int) {
-        let segments = path.dropFirst().split(separator: ASCII.slash, omittingEmptySubsequences: false)
-        if !matchesBelow, !segments.contains(where: { $0.elementsEqual([ASCII.asterisk]) }) {
+        let segments = path.dropFirst().split(separator: ASCII.slash, omittingEmptySubsequences: !filesWholePaths)
+        if filesWholePaths, !matchesBelow, !segments.contains(where: { $0.elementsEqual([ASCII.asterisk]) }) {
             let list = exact.value(of: path, scope: scope, inserting: lists.count)
             append(entry, to: list)
             return
@@ -65,6 +71,21 @@ struct RouteIndex: Sendable {
         return nodes.count - 1
     }
 
+    // MARK: - Nodes
+
+    func root(ofScope scope: Int) -> Int? {
+        scope < rootOfScope.count && rootOfScope[scope] >= 0 ? rootOfScope[scope] : nil
+    }
+
+    func child(_ segment: Span<UInt8>, below node: Int) -> Int? {
+        let child = edges.value(of: segment, scope: node)
+        return child >= 0 ? child : nil
+    }
+
+    func any(below node: Int) -> Int? { nodes[node].any >= 0 ? nodes[node].any : nil }
+    func listHere(_ node: Int) -> [Int]? { nodes[node].here >= 0 ? lists[nodes[node].here] : nil }
+    func listBelow(_ node: Int) -> [Int]? { nodes[node].below >= 0 ? lists[nodes[node].below] : nil }
+
     private mutating func root(of scope: Int) -> Int {
         while rootOfScope.count <= scope { rootOfScope.append(-1) }
         if rootOfScope[scope] < 0 { rootOfScope[scope] = addNode() }
@@ -83,7 +104,7 @@ struct RouteIndex: Sendable {
         _ key: Span<UInt8>, scope: Int, path: Span<UInt8>, entries: [RouteTable.Entry], search: inout RouteSearch
     ) {
         let list = exact.value(of: key, scope: scope)
-        if list >= 0 { search.offer(lists[list], of: entries, path: path) }
+        if list >= 0 { search.offer(lists[list], of: entries, path: path, key: key) }
         guard scope < rootOfScope.count, rootOfScope[scope] >= 0 else { return }
         walk(from: rootOfScope[scope], key, at: 0, path: path, entries: entries, search: &search)
     }
@@ -97,9 +118,9 @@ struct RouteIndex: Sendable {
         var offset = start
         while true {
             let here = nodes[node]
-            if here.below >= 0 { search.offer(lists[here.below], of: entries, path: path) }
+            if here.below >= 0 { search.offer(lists[here.below], of: entries, path: path, key: key) }
             guard offset < key.count else {
-                if here.here >= 0 { search.offer(lists[here.here], of: entries, path: path) }
+                if here.here >= 0 { search.offer(lists[here.here], of: entries, path: path, key: key) }
                 return
             }
             let end = PathPattern.endOfSegment(key, after: offset)
@@ -125,6 +146,10 @@ struct RouteSearch {
     let method: RequestMethod
     /// Whether rules of other hosts are offered as well.
     var offersOtherHosts = false
+    /// The entry that the canonical path takes; it overrules wider ones as long as a reading does not lead out of it.
+    var overruling: Int?
+    /// Whether the keys are those without an extension, which lead out of nothing.
+    var dropsExtension = false
     /// The most specific entry that takes the method.
     private(set) var best = Int.max
     /// The most specific critical entry that does not list the method.
@@ -144,11 +169,11 @@ struct RouteSearch {
     }
 
     /// Considers entries in ascending order.
-    mutating func offer(_ list: [Int], of entries: [RouteTable.Entry], path: Span<UInt8>) {
+    mutating func offer(_ list: [Int], of entries: [RouteTable.Entry], path: Span<UInt8>, key: Span<UInt8>) {
         for index in list {
             guard index < best else { return }
             let entry = entries[index]
-            if plane == .fold, isKnown(entry, path) { continue }
+            if plane == .fold, isKnown(entry, path), !leadsOut(key, entries) { continue }
             if entry.methods.contains(method, isCritical: entry.isCritical) {
                 best = index
                 return
@@ -160,5 +185,15 @@ struct RouteSearch {
     /// Whether an entry was already offered for the canonical path, where a narrower route may have overruled it.
     private func isKnown(_ entry: RouteTable.Entry, _ path: Span<UInt8>) -> Bool {
         (!offersOtherHosts || !entry.hasHost) && entry.pattern.matches(path)
+    }
+
+    /// Whether a reading leaves the route that the canonical path takes.
+    private func leadsOut(_ key: Span<UInt8>, _ entries: [RouteTable.Entry]) -> Bool {
+        guard !dropsExtension, let overruling else { return false }
+        let entry = entries[overruling]
+        for form in entry.foldedForms where PathPattern.matches(form.span, entry.pattern.matchesBelow, key) {
+            return false
+        }
+        return true
     }
 }

@@ -47,6 +47,12 @@ package final class RouteTable: Sendable {
         let hasHost: Bool
         /// Equal for rules with the same path and host; less is more specific.
         let place: Int
+        /// The octets of the pattern as the widest reading and the narrowest one see them.
+        let foldedForms: [[UInt8]]
+        /// Spellings of a path that it allows.
+        let allowed: PathAmbiguity
+        /// Equal for rules that treat a request alike; 0: like the defaults.
+        let treatment: Int
     }
 
     /// Rules without a host.
@@ -63,13 +69,19 @@ package final class RouteTable: Sendable {
     private let methods: MethodTable
     private let canonical: RouteIndex
     private let folded: RouteIndex
+    /// All patterns as the fold reads them; nil when no ambiguous path is ever forwarded.
+    let ambiguous: RouteIndex?
+    /// What becomes of ambiguous paths.
+    package let policy: PathPolicy
     /// The most specific critical entry, or nil without any.
     private let firstCritical: Int?
     /// Whether every critical pattern is its own folded form, so that a plain path needs one look-up only.
     private let patternsAreOwnKeys: Bool
 
-    package init(rules: [RouteRule]) {
-        var builder = RouteTableBuilder()
+    package init(rules: [RouteRule], policy: PathPolicy = .strict) {
+        self.policy = policy
+        let forwardsAmbiguous = policy == .guarded || rules.contains { !$0.allowedSpellings.isEmpty }
+        var builder = RouteTableBuilder(filesAmbiguous: forwardsAmbiguous)
         builder.add(rules)
         entries = builder.entries
         hosts = builder.hosts
@@ -77,6 +89,7 @@ package final class RouteTable: Sendable {
         methods = builder.methods
         canonical = builder.canonical
         folded = builder.folded
+        ambiguous = forwardsAmbiguous ? builder.ambiguous : nil
         firstCritical = builder.entries.firstIndex { $0.isCritical }
         patternsAreOwnKeys = builder.patternsAreOwnKeys
     }
@@ -103,6 +116,7 @@ package final class RouteTable: Sendable {
         if firstCritical != nil, !isCritical, !(isSite && patternsAreOwnKeys && PathFold.hasOneName(path)) {
             var wide = RouteSearch(plane: .fold, method: method)
             wide.offersOtherHosts = !isSite
+            wide.overruling = entry
             visitReadings(of: path, host: host, known: known, &fold, &wide)
             if wide.hasHit {
                 let entry = entries[wide.best < Int.max ? wide.best : wide.unlisted]
@@ -112,6 +126,23 @@ package final class RouteTable: Sendable {
         guard let entry else { return .none }
         return RouteMatch(
             routeIndex: entries[entry].ruleIndex, kind: .canonical, methodNotListed: methodNotListed)
+    }
+
+    func methodNumber(_ method: Span<UInt8>) -> RequestMethod { methods.method(method) }
+
+    /// Calls back for every host scope that a request may belong to.
+    ///
+    /// The flag marks the scope of all critical rules of any host, when Host does not say which site is meant.
+    func visitScopes(of host: Span<UInt8>, _ body: (_ scope: Int, _ isElsewhere: Bool) -> Void) {
+        let known = hosts.isEmpty ? -1 : hosts.value(of: host, scope: 0)
+        body(Self.anyHost, false)
+        if known >= 0 { body(known, false) }
+        if known < 0, !NormalisedHost.isName(host) { body(Self.everyHost, true) }
+        guard !suffixes.isEmpty, host.count > 1, host.count <= NormalisedHost.maximumLength else { return }
+        for dot in 1..<host.count where host[dot] == ASCII.dot {
+            let scope = suffixes.value(of: host.extracting(dot..<host.count), scope: 0)
+            if scope >= 0 { body(scope, false) }
+        }
     }
 
     /// The entry that applies: a critical one that refuses the method yields only to one for the same path and host.
@@ -169,6 +200,8 @@ package final class RouteTable: Sendable {
         let slash = key.lastIndex(of: ASCII.slash) ?? 0
         let dots = key[slash...].count { $0 == ASCII.dot }
         guard dots > 0 else { return }
+        search.dropsExtension = true
+        defer { search.dropsExtension = false }
         var number = 0
         for dot in slash..<key.count where key[dot] == ASCII.dot {
             number += 1

@@ -26,9 +26,17 @@ struct RouteTableBuilder {
     private(set) var methods = MethodTable()
     private(set) var canonical = RouteIndex()
     private(set) var folded = RouteIndex()
+    private(set) var ambiguous = RouteIndex(filesWholePaths: false)
     private(set) var patternsAreOwnKeys = true
     private var scopes = RouteTable.everyHost + 1
     private var fold = PathFold()
+    private let filesAmbiguous: Bool
+    /// One rule of each treatment, without what tells it from the others; the first is that of the defaults.
+    private var treatments = [RouteRule(name: "", match: .init(host: nil, path: .root, methods: []))]
+
+    init(filesAmbiguous: Bool) {
+        self.filesAmbiguous = filesAmbiguous
+    }
 
     mutating func add(_ rules: [RouteRule]) {
         let candidates = rules.enumerated().map { index, rule in
@@ -68,21 +76,44 @@ struct RouteTableBuilder {
         let pattern = candidate.rule.match.path
         let scope = scope(of: candidate)
         let number = entries.count
+        let widest = pattern.folded(&fold, reading: .widest)
+        let narrowest = pattern.folded(&fold, reading: [])
+        let forms = widest == narrowest ? [widest] : [widest, narrowest]
         entries.append(
             RouteTable.Entry(
                 ruleIndex: candidate.index, isCritical: candidate.rule.isCritical,
                 methods: methods.add(candidate.rule.match.methods),
                 passesOtherMethods: candidate.rule.methodsNotListed == .pass, pattern: pattern,
-                hasHost: candidate.rank.kind > 0, place: place))
+                hasHost: candidate.rank.kind > 0, place: place, foldedForms: forms,
+                allowed: candidate.rule.allowedSpellings.reduce(into: []) { $0.formUnion($1.ambiguity) },
+                treatment: treatment(of: candidate.rule)))
         canonical.insert(number, path: pattern.bytes, matchesBelow: pattern.matchesBelow, scope: scope)
+        if filesAmbiguous { fileAmbiguous(candidate, number, forms, scope: scope) }
         guard candidate.rule.isCritical else { return }
-        let widest = pattern.folded(&fold, reading: .widest)
-        let narrowest = pattern.folded(&fold, reading: [])
         if widest != pattern.bytes || narrowest != pattern.bytes { patternsAreOwnKeys = false }
-        for path in widest == narrowest ? [widest] : [widest, narrowest] {
+        for path in forms {
             folded.insert(number, path: path, matchesBelow: pattern.matchesBelow, scope: scope)
             folded.insert(number, path: path, matchesBelow: pattern.matchesBelow, scope: RouteTable.everyHost)
         }
+    }
+
+    private mutating func fileAmbiguous(_ candidate: Candidate, _ number: Int, _ forms: [[UInt8]], scope: Int) {
+        let pattern = candidate.rule.match.path
+        for path in forms {
+            for scope in candidate.rule.isCritical ? [scope, RouteTable.everyHost] : [scope] {
+                ambiguous.insert(number, path: path, matchesBelow: pattern.matchesBelow, scope: scope)
+            }
+        }
+    }
+
+    private mutating func treatment(of rule: RouteRule) -> Int {
+        guard filesAmbiguous else { return 0 }
+        var bare = rule
+        (bare.name, bare.match) = (treatments[0].name, treatments[0].match)
+        bare.allowedSpellings = []
+        if let known = treatments.firstIndex(of: bare) { return known }
+        treatments.append(bare)
+        return treatments.count - 1
     }
 
     private mutating func scope(of candidate: Candidate) -> Int {

@@ -167,6 +167,13 @@ package struct Registration: Equatable, Sendable {
         timers.set(timer, to: now &+ delay.nanoseconds)
     }
 
+    /// Moves a timer to a moment of the monotonic clock.
+    ///
+    /// Loop only.
+    func set(_ timer: LoopTimer, at deadline: UInt64) {
+        timers.set(timer, to: deadline)
+    }
+
     // MARK: - Registrations
 
     /// Adds a descriptor to the set; edge-triggered unless `level`.

@@ -22,6 +22,12 @@ struct OutputQueue {
         append { $0.append(copying: bytes) }
     }
 
+    /// Puts octets before all others; only while nothing was written yet.
+    mutating func prepend(_ bytes: [UInt8]) {
+        guard sent == 0, !isInFlight else { return }
+        current.insert(contentsOf: bytes, at: 0)
+    }
+
     private var isInFlight = false
 
     /// Writes with `write` (octets, offset) until all is out or it would block.

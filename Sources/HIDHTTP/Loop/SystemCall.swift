@@ -88,6 +88,18 @@ enum SystemCall {
         return count < 0 && error == EAGAIN
     }
 
+    /// Whether the kernel knows a way to an address; asks without sending anything.
+    static func hasRoute(to address: PeerAddress) -> Bool {
+        let descriptor = socket(
+            address.isIPv4 ? AF_INET : AF_INET6, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        let (result, _) = unsafe address.withSocketAddress(port: 9) { pointer, length in
+            retrying { unsafe connect(descriptor, pointer, length) }
+        }
+        return result == 0
+    }
+
     /// Sends `bytes` from `offset` on.
     ///
     /// Never raises SIGPIPE.

@@ -30,9 +30,14 @@ package final class ConnectionGroup {
     /// Connections refused because a limit was reached, by cause.
     package let refused = RefusalCounts()
 
+    /// How often HTTP/2 streams and connections were cut, by cause.
+    package let http2Faults = HTTP2FaultCounts()
+    /// Told of each cut of an HTTP/2 stream or connection: its name, whose it was, and the position of the listener.
+    package var onHTTP2Fault: ((HTTP2Fault, PeerEndpoint, Int) -> Void)?
+
     let settings: ServerSettings
     private let budget: ConnectionBudget
-    private let factory: any ServerHandlerFactory
+    let factory: any ServerHandlerFactory
     /// Connections that ended before their first request could, by cause.
     package let openings = OpeningCounts()
     private var connections: [ObjectIdentifier: any ConnectionMember] = [:]
@@ -97,7 +102,7 @@ package final class ConnectionGroup {
         guard descriptor < self.settings.descriptorCeiling else { return refuse(descriptor, .descriptors, settings) }
         guard !loop.buffers.isExhausted else { return refuse(descriptor, .buffered, settings) }
         guard budget.take() else { return refuse(descriptor, .connections, settings) }
-        if settings.expectsProxyHeader, !peer.address.isLocal, !settings.isTrusted(peer.address) {
+        if settings.expectsProxyHeader, !settings.maySendProxyHeader(peer.address) {
             openings.note(.proxyUntrusted)
             budget.giveBack(nil)
             close(descriptor)
@@ -151,9 +156,24 @@ package final class ConnectionGroup {
         carryHTTP2(connection)
     }
 
-    private func carryHTTP2(_ opened: OpenedConnection) {
-        opened.transport.close()
-        budget.giveBack(opened.countedPeer)
+    func carryHTTP2(_ opened: OpenedConnection) {
+        let connection: HTTP2Connection
+        do throws(HTTP2Fault) {
+            connection = try HTTP2Connection(opened, owner: self)
+        } catch {
+            if let registration = opened.registration {
+                loop.deregister(registration, opened.transport.descriptor, closing: true)
+            }
+            opened.transport.close()
+            return budget.giveBack(opened.countedPeer)
+        }
+        connections[ObjectIdentifier(connection)] = connection
+        do throws(SystemCallError) {
+            try connection.start()
+        } catch {
+            return connection.cut()
+        }
+        if isDraining { connection.closeIfIdle() }
     }
 
     private func carry(_ opened: OpenedConnection) {

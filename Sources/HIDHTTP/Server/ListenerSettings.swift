@@ -11,7 +11,9 @@ package struct ListenerSettings: Sendable {
     package var acceptsHTTP2 = false
     /// Whether every connection begins with a PROXY header.
     package var expectsProxyHeader = false
-    /// Peers whose connections carry many clients: not capped as one client, and believed when they name another.
+    /// Peers that may send one: whoever does chooses the address of the client.
+    package var maySendProxyHeader: @Sendable (PeerAddress) -> Bool = { _ in false }
+    /// Peers whose connections carry many clients: they are not capped as one.
     package var isTrusted: @Sendable (PeerAddress) -> Bool = { _ in false }
 
     package init() {}

@@ -62,12 +62,12 @@ final class OpeningConnection: EventHandler, ConnectionMember {
         case .endOfStream, .failed: return fail(.closed)
         case .bytes(let count):
             let octets = loop.scratch.bytes
-            switch ProxyHeader.parse(octets.span.extracting(0..<count)) {
-            case .needMore: if count == octets.count { fail(.proxyHeader) }
+            switch ProxyProtocol.parse(octets.span.extracting(0..<count)) {
+            case .needMore: break
             case .bad: fail(.proxyHeader)
-            case .complete(let length, let source):
-                guard SystemCall.discard(descriptor, length) else { return fail(.closed) }
-                accept(source)
+            case .complete(let header):
+                guard SystemCall.discard(descriptor, header.count) else { return fail(.closed) }
+                accept(header.connection?.source)
             }
         }
     }

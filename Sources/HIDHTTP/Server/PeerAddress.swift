@@ -26,6 +26,20 @@ package struct PeerEndpoint: Sendable, Hashable {
     }
 }
 
+extension SystemCall {
+    /// Where a socket was bound or accepted.
+    static func localEndpoint(of descriptor: Int32) -> PeerEndpoint {
+        var storage = sockaddr_storage()
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        let result = unsafe withUnsafeMutablePointer(to: &storage) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe getsockname(descriptor, $0, &length)
+            }
+        }
+        return result == 0 ? PeerEndpoint(storage) : PeerEndpoint(address: .local, port: 0)
+    }
+}
+
 /// An IP address as 16 octets, IPv4 mapped into IPv6, or the mark of a local socket.
 package struct PeerAddress: Sendable, Hashable {
     package let high: UInt64

@@ -50,6 +50,11 @@ package final class ServerStream {
     /// The version of HTTP the request came by.
     package var version: HTTPVersion { isHTTP2 ? .http2 : request.minorVersion == 0 ? .http10 : .http11 }
 
+    /// Where the connection was accepted; a local address once it is gone.
+    package var localEndpoint: PeerEndpoint {
+        carrier.map { SystemCall.localEndpoint(of: $0.transport.descriptor) } ?? PeerEndpoint(address: .local, port: 0)
+    }
+
     /// Stops delivering content until `resumeContent`; used while the upstream is slow.
     package func pauseContent() {
         isPaused = true
@@ -119,6 +124,7 @@ package final class ServerStream {
 
 /// What carries streams: an HTTP/1 connection, or one of HTTP/2.
 protocol StreamCarrier: AnyObject {
+    var transport: ServerTransport { get }
     func sendInterim(_ stream: ServerStream, status: Int, fields: (inout [UInt8]) -> Void)
     func startResponse(
         _ stream: ServerStream, status: Int, framing: ResponseFraming, closing: Bool, fields: (inout [UInt8]) -> Void)

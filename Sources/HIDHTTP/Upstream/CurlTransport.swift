@@ -24,7 +24,8 @@ internal import Glibc
     /// Once for the process; libcurl asks for it before any thread uses it.
     private static let isInitialised: Bool = curl_global_init(hid_curl_global_all) == CURLE_OK
 
-    init(target: UpstreamTarget, loop: EventLoop) throws(UpstreamFault) {
+    /// `address`: what is dialled in place of the target's host.
+    init(target: UpstreamTarget, address: PeerAddress?, loop: EventLoop) throws(UpstreamFault) {
         guard Self.isInitialised, let easy = unsafe curl_easy_init() else { throw .connect }
         guard let multi = unsafe curl_multi_init() else {
             unsafe curl_easy_cleanup(UnsafeMutableRawPointer(easy))
@@ -33,7 +34,7 @@ internal import Glibc
         unsafe self.easy = OpaquePointer(easy)
         unsafe self.multi = OpaquePointer(multi)
         self.loop = loop
-        guard configure(target) else {
+        guard configure(target, address) else {
             close()
             throw .connect
         }
@@ -50,7 +51,7 @@ internal import Glibc
 
     // MARK: - Dialling
 
-    private func configure(_ target: UpstreamTarget) -> Bool {
+    private func configure(_ target: UpstreamTarget, _ address: PeerAddress?) -> Bool {
         let easy = unsafe UnsafeMutableRawPointer(self.easy)
         var results: [CURLcode] = []
         func set(_ option: CURLoption, _ value: Int) {
@@ -76,7 +77,7 @@ internal import Glibc
         set(CURLOPT_SSL_VERIFYHOST, target.verifiesCertificate ? 2 : 0)
         if let path = target.unixPath { set(CURLOPT_UNIX_SOCKET_PATH, path) }
         if let roots = target.certificateAuthorities { set(CURLOPT_CAINFO, roots) }
-        if let entry = target.connectTo {
+        if let entry = target.connectTo(address) {
             unsafe connectTo = curl_slist_append(nil, entry)
             results.append(unsafe hid_curl_set_pointer(easy, CURLOPT_CONNECT_TO, connectTo))
         }
@@ -239,38 +240,5 @@ internal import Glibc
         unsafe curl_easy_cleanup(UnsafeMutableRawPointer(easy))
         unsafe curl_multi_cleanup(UnsafeMutableRawPointer(multi))
         unsafe curl_slist_free_all(connectTo)
-    }
-}
-
-/// One descriptor that libcurl wants watched while it dials.
-private final class SocketWatch: EventHandler {
-    private let descriptor: Int32
-    private unowned let loop: EventLoop
-    private let action: (Int32, UInt32) -> Void
-    private var registration: Registration?
-
-    init(descriptor: Int32, loop: EventLoop, action: @escaping (Int32, UInt32) -> Void) {
-        self.descriptor = descriptor
-        self.loop = loop
-        self.action = action
-    }
-
-    func start(_ mask: UInt32) {
-        registration = try? loop.register(descriptor, events: mask, level: true, handler: self)
-    }
-
-    func change(to mask: UInt32) {
-        guard let registration else { return }
-        loop.modify(registration, descriptor, events: mask)
-    }
-
-    func stop() {
-        guard let registration else { return }
-        loop.deregister(registration, descriptor)
-        self.registration = nil
-    }
-
-    func handle(events: UInt32) {
-        action(descriptor, events)
     }
 }

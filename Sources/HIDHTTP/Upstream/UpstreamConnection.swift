@@ -2,6 +2,17 @@
 
 internal import CLinux
 
+/// What the connections of one kind belong to.
+///
+/// All calls come on the connection's loop.
+protocol UpstreamConnectionOwner: AnyObject {
+    /// The exchange is over; `fault` nil: it was answered, or given up by us.
+    func exchangeEnded(_ connection: UpstreamConnection, _ fault: UpstreamFault?)
+    /// It may serve another exchange.
+    func becameIdle(_ connection: UpstreamConnection)
+    func closed(_ connection: UpstreamConnection)
+}
+
 /// The application side of one exchange with an upstream.
 ///
 /// All calls come on the connection's loop.
@@ -40,10 +51,14 @@ package final class UpstreamConnection: EventHandler, Flushable {
     /// Answer octets received for the exchange under way.
     package private(set) var bytesIn = 0
 
+    /// Where it leads.
+    package let endpoint: UpstreamEndpoint
     private let target: UpstreamTarget
     private let delays: UpstreamDelays
     /// Held: a pool that a reload retired lives until its last connection has closed.
-    private let pool: UpstreamPool
+    private let owner: any UpstreamConnectionOwner
+    /// Goes out before anything else; such a connection serves one exchange.
+    private let preamble: [UInt8]
     private let transport: CurlTransport
     /// Held from `begin` to the end of the exchange, whatever the end is.
     private var handler: (any UpstreamHandler)?
@@ -71,13 +86,18 @@ package final class UpstreamConnection: EventHandler, Flushable {
     /// More than any honest upstream sends before one answer.
     private static let maximumInterim = 32
 
-    init(target: UpstreamTarget, pool: UpstreamPool, loop: EventLoop) throws(UpstreamFault) {
+    init(
+        target: UpstreamTarget, delays: UpstreamDelays, endpoint: UpstreamEndpoint, preamble: [UInt8] = [],
+        owner: any UpstreamConnectionOwner, loop: EventLoop
+    ) throws(UpstreamFault) {
         self.target = target
-        delays = pool.delays
-        self.pool = pool
+        self.delays = delays
+        self.endpoint = endpoint
+        self.preamble = preamble
+        self.owner = owner
         self.loop = loop
         parser = ResponseParser(limits: HeadLimits(headBytes: target.maximumResponseHead, fields: 200))
-        transport = try CurlTransport(target: target, loop: loop)
+        transport = try CurlTransport(target: target, address: endpoint.address, loop: loop)
         timer = LoopTimer { [unowned self] in deadlinePassed() }
         transport.connect { [unowned self] fault in dialled(fault) }
         arm(delays.connect)
@@ -93,6 +113,7 @@ package final class UpstreamConnection: EventHandler, Flushable {
             return fail(.connect)
         }
         state = .active
+        if !preamble.isEmpty { output.prepend(preamble) }
         armForAnswer()
         scheduleFlush()
     }
@@ -140,7 +161,18 @@ package final class UpstreamConnection: EventHandler, Flushable {
         if let registration { loop.deregister(registration, transport.descriptor) }
         registration = nil
         transport.close()
-        pool.closed(self)
+        owner.closed(self)
+    }
+
+    /// Takes over the request of a connection that could not be dialled: not one octet of it was sent.
+    package func takeOver(_ failed: UpstreamConnection) {
+        swap(&output, &failed.output)
+        isCongested = failed.isCongested
+        expectsSwitch = failed.expectsSwitch
+        requestEnded = failed.requestEnded
+        guard state == .active else { return }
+        armForAnswer()
+        scheduleFlush()
     }
 
     // MARK: - The exchange's side
@@ -173,8 +205,17 @@ package final class UpstreamConnection: EventHandler, Flushable {
 
     /// Gives the exchange up: whatever is under way is cut.
     package func cancel() {
-        handler = nil
+        release(nil)
         close()
+    }
+
+    /// Lets go of the exchange, once, and returns its handler.
+    @discardableResult
+    private func release(_ fault: UpstreamFault?) -> (any UpstreamHandler)? {
+        guard let handler else { return nil }
+        self.handler = nil
+        owner.exchangeEnded(self, fault)
+        return handler
     }
 
     private var isPaused = false
@@ -399,13 +440,14 @@ package final class UpstreamConnection: EventHandler, Flushable {
 
     private func complete(leftOver: Int, canReuse: Bool) {
         let trailers = reader?.trailers ?? []
-        let handler = handler
-        self.handler = nil
+        let handler = release(nil)
         timer?.cancel()
-        if canReuse, leftOver == 0, pending.isEmpty, requestEnded, output.isEmpty, response.isPersistent {
+        if canReuse, leftOver == 0, pending.isEmpty, requestEnded, output.isEmpty, response.isPersistent,
+            preamble.isEmpty
+        {
             state = .idle
             arm(delays.idle)
-            pool.becameIdle(self)
+            owner.becameIdle(self)
         } else {
             close()
         }
@@ -413,8 +455,7 @@ package final class UpstreamConnection: EventHandler, Flushable {
     }
 
     private func fail(_ fault: UpstreamFault) {
-        let handler = handler
-        self.handler = nil
+        let handler = release(fault)
         close()
         handler?.upstreamFailed(fault)
     }

@@ -16,8 +16,6 @@ package struct UpstreamTarget: Sendable, Hashable {
     /// From the end of the request to the head of the answer, and between reads of content.
     package var responseTimeout: Duration = .seconds(30)
     package var idleTimeout: Duration = .seconds(4)
-    /// Connections of all loops together.
-    package var maximumConnections = 512
     package var maximumResponseHead = 64 << 10
     /// Octets that may wait for a slow upstream before its client is paused.
     package var highWater = 256 << 10
@@ -36,10 +34,38 @@ package struct UpstreamTarget: Sendable, Hashable {
         return "\(isTLS ? "https" : "http")://\(authority.isEmpty ? "localhost" : authority):\(port)/"
     }
 
-    /// libcurl's connect-to entry when the name to verify is not the host to dial.
-    var connectTo: String? {
-        guard isTLS, let serverName, serverName != host, unixPath == nil else { return nil }
-        return "::\(host.contains(":") ? "[\(host)]" : host):\(port)"
+    /// libcurl's connect-to entry when what is dialled is not the host of the URL: an address that the name stands for,
+    /// or the host itself when another name is to be verified.
+    func connectTo(_ address: PeerAddress?) -> String? {
+        guard unixPath == nil else { return nil }
+        if let address { return "::\(Self.authority(address.description, port))" }
+        guard isTLS, let serverName, serverName != host else { return nil }
+        return "::\(Self.authority(host, port))"
+    }
+
+    /// Whether `host` is a name that only a resolver can turn into addresses.
+    ///
+    /// libcurl itself knows what `localhost` is (RFC 6761 section 6.3).
+    var needsResolver: Bool {
+        unixPath == nil && host != "localhost" && PeerAddress(text: Array(host.utf8)) == nil
+    }
+
+    /// What Host says when nobody else has said it.
+    package var hostField: String {
+        guard unixPath == nil else { return "localhost" }
+        let isDefault = port == (isTLS ? 443 : 80)
+        guard isDefault else { return Self.authority(host, port) }
+        return host.contains(":") ? "[\(host)]" : host
+    }
+
+    /// What a log calls an address of this target, or the target itself.
+    func label(_ address: PeerAddress?) -> String {
+        if let unixPath { return "unix:\(unixPath)" }
+        return Self.authority(address?.description ?? host, port)
+    }
+
+    private static func authority(_ host: String, _ port: UInt16) -> String {
+        "\(host.contains(":") ? "[\(host)]" : host):\(port)"
     }
 }
 
@@ -54,56 +80,5 @@ struct UpstreamDelays {
         connect = Delay(target.connectTimeout + .milliseconds(250))
         response = Delay(target.responseTimeout)
         idle = Delay(target.idleTimeout)
-    }
-}
-
-/// Why an upstream gave no (complete) answer.
-///
-/// Raw values are reason codes.
-package enum UpstreamFault: String, Error, Sendable, CaseIterable {
-    case resolve = "dep.upstream_resolve"
-    case connect = "dep.upstream_connect"
-    case connectTimeout = "dep.upstream_connect_timeout"
-    case tls = "dep.upstream_tls"
-    case closed = "dep.upstream_closed"
-    case malformed = "dep.upstream_malformed"
-    case tooManyInterim = "dep.upstream_interim"
-    case switchedProtocols = "dep.upstream_switch"
-    case timeout = "dep.upstream_timeout"
-    case truncated = "dep.upstream_truncated"
-    case tooManyConnections = "limit.upstream_connections"
-
-    /// The status the client gets when nothing was sent to it yet.
-    package var status: Int {
-        switch self {
-        case .timeout: 504
-        case .tooManyConnections: 503
-        default: 502
-        }
-    }
-
-    /// One sentence for the operator: what happened and what to do.
-    package var explanation: String {
-        switch self {
-        case .resolve: "the upstream's name does not resolve; check the url and the resolver"
-        case .connect: "the upstream refuses connections; check that it runs and listens there"
-        case .connectTimeout: "the upstream did not accept a connection within connect_timeout"
-        case .tls: "the TLS handshake with the upstream failed; check its certificate, tls.ca and tls.server_name"
-        case .closed: "the upstream closed the connection without an answer"
-        case .malformed: "the upstream's answer breaks HTTP/1.1 and was not passed on"
-        case .tooManyInterim: "the upstream sent more interim (1xx) answers than are accepted"
-        case .switchedProtocols: "the upstream switched protocols without being asked"
-        case .timeout: "the upstream did not answer within response_timeout"
-        case .truncated: "the upstream closed the connection in the middle of its answer"
-        case .tooManyConnections: "all max_connections of the upstream are in use"
-        }
-    }
-
-    /// Whether a dial attempt failed: nothing of the request was sent.
-    package var isDialFailure: Bool {
-        switch self {
-        case .resolve, .connect, .connectTimeout, .tls, .tooManyConnections: true
-        default: false
-        }
     }
 }

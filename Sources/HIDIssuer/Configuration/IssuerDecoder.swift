@@ -46,7 +46,7 @@ final class IssuerDecoder {
         if let version = map.required("version"), let number = version.scalar("1"), number != "1" {
             version.mustBe("1")
         }
-        configuration.listeners = map.listeners()
+        configuration.listeners = map.listeners(paths: paths)
         configuration.issuer = map.required("issuer").flatMap(issuerName) ?? ""
         map.required("signing_keys")?.mapping { keys in
             configuration.keyDirectory = keys.required("directory")?.string().map(paths.resolved) ?? ""

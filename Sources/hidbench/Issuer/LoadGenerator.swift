@@ -68,10 +68,12 @@ final class LoadGenerator: @unchecked Sendable {
         host = Array("\(url.host.contains(":") ? "[\(url.host)]" : url.host):\(url.port)".utf8)
         loop = try EventLoop(index: 0, label: "hidbench.loop")
         var target = UpstreamTarget(isTLS: url.isTLS, host: url.host, port: url.port)
-        target.maximumConnections = connections
         target.idleTimeout = .seconds(30)
         target.responseTimeout = .seconds(10)
-        pool = UpstreamPool(loop: loop, target: target, budget: UpstreamBudget())
+        var policy = UpstreamPolicy()
+        policy.maximumConnections = connections
+        policy.ejection = nil
+        pool = UpstreamPool(loop: loop, cluster: UpstreamCluster(target, policy: policy))
         timer = LoopTimer { [unowned self] in pump() }
         loop.start()
     }

@@ -4,6 +4,8 @@ import HIDGateway
 import HIDTesting
 import Testing
 
+@testable import hidbench
+
 @Suite struct PathVectorTests {
     @Test func `the vector files are there`() {
         #expect(PathCase.load("paths.jsonl").count == 97)

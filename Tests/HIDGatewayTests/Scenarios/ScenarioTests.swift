@@ -172,7 +172,7 @@ final class ExchangeHarness {
             request: head, path: scratch.path, query: exchange.query, route: exchange.route, token: exchange.token,
             wasChecked: exchange.wasChecked, isVerified: exchange.isVerified,
             requestID: given ?? Array("made-here".utf8), peer: world.peer,
-            isBehindTrustedProxy: address.isBehindTrustedProxy, authority: [], framing: head.framing,
+            isBehindTrustedProxy: address.isBehindTrustedProxy, security: nil, authority: [], framing: head.framing,
             isUpgrade: false
         ).write(into: &out)
         return out

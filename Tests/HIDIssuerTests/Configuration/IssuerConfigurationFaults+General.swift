@@ -136,14 +136,17 @@ extension IssuerConfigurationFault {
 
                 """#),
         IssuerConfigurationFault(
-            "TLS, which is not there yet", section: "listeners",
+            "TLS without a certificate", section: "listeners",
             #"""
             listeners: [{ address: 127.0.0.1:1, tls: { key: k } }]
             """#,
             expected: #"""
-                his.yaml:2:37: error: 'tls' is not available in this version
+                his.yaml:2:42: error: missing key 'certificate' in 'tls'
                 listeners: [{ address: 127.0.0.1:1, tls: { key: k } }]
-                                                    ^
+                                                         ^
+                his.yaml:2:49: error: 'key': cannot read 'k': no such file or directory
+                listeners: [{ address: 127.0.0.1:1, tls: { key: k } }]
+                                                                ^
 
                 """#),
         IssuerConfigurationFault(

@@ -7,6 +7,12 @@ package struct TLSTestIdentity: Sendable {
     package var key: [UInt8]
     package var der: [UInt8]
 
+    package init(der: [UInt8], key: TestSigningKey) throws {
+        certificate = PEM.text(der, label: "CERTIFICATE")
+        self.key = try key.pem()
+        self.der = der
+    }
+
     /// As a server shows it.
     package var identity: TLSIdentity { TLSIdentity(certificates: certificate, key: key) }
 }
@@ -53,7 +59,6 @@ package final class TLSTestAuthority: Sendable {
         builder.serial = DERWriter.integer(serial)
         builder.extensions = extensions
         builder.notAfter = notAfter ?? builder.notAfter
-        let der = try builder.signed(by: self.key)
-        return TLSTestIdentity(certificate: PEM.text(der, label: "CERTIFICATE"), key: try key.pem(), der: der)
+        return try TLSTestIdentity(der: builder.signed(by: self.key), key: key)
     }
 }

@@ -8,6 +8,14 @@ internal import COpenSSL
     init(adopting pointer: OpaquePointer) { unsafe self.pointer = pointer }
 
     deinit { unsafe SSL_SESSION_free(pointer) }
+
+    /// What the server reads of it.
+    package var octets: [UInt8] {
+        var start: UnsafePointer<UInt8>?
+        var count = 0
+        unsafe SSL_SESSION_get0_ticket(pointer, &start, &count)
+        return unsafe [UInt8](UnsafeBufferPointer(start: start, count: count))
+    }
 }
 
 /// A TLS client without a socket: octets go in and come out, so that a test may cut and change them.
@@ -82,6 +90,8 @@ internal import COpenSSL
     }
 
     deinit {
+        // Without an orderly end OpenSSL would forbid the resumption of its session.
+        unsafe SSL_set_shutdown(ssl, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN)
         unsafe SSL_free(ssl)
         unsafe SSL_CTX_free(context)
     }
@@ -112,7 +122,12 @@ internal import COpenSSL
         if let ciphers = options.ciphers {
             try require(unsafe SSL_set_cipher_list(ssl, ciphers) == 1, "ciphers")
         }
-        if let ticket = options.ticket { try require(unsafe SSL_set_session(ssl, ticket.pointer) == 1, "ticket") }
+        if let ticket = options.ticket {
+            // A copy: OpenSSL uses up one of TLS 1.3.
+            guard let copy = unsafe SSL_SESSION_dup(ticket.pointer) else { throw Failure(what: "ticket") }
+            defer { unsafe SSL_SESSION_free(copy) }
+            try require(unsafe SSL_set_session(ssl, copy) == 1, "ticket")
+        }
         if let identity = options.identity { try set(identity) }
         guard let authorities = options.authorities else { return }
         let store = unsafe SSL_CTX_get_cert_store(context)
@@ -211,6 +226,12 @@ internal import COpenSSL
     // MARK: - Facts
 
     package var isResumed: Bool { unsafe SSL_session_reused(ssl) == 1 }
+
+    /// The ticket of the connection as it is now; of TLS 1.2 it changes when the server renews it.
+    package var ticket: TLSTestTicket? {
+        guard let pointer = unsafe SSL_get1_session(ssl) else { return nil }
+        return unsafe TLSTestTicket(adopting: pointer)
+    }
 
     package var isEstablished: Bool { unsafe SSL_is_init_finished(ssl) == 1 }
 

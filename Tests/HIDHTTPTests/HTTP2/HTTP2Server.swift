@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+import CLinux
+import Glibc
+import HIDHTTP
+import HIDTesting
+
+@testable import HIDHTTP
+@testable import HIDTesting
+
+/// One loop that serves HTTP/2 connections with `PathHandler`.
+final class HTTP2Server: @unchecked Sendable {
+    let loop: EventLoop
+    /// What handlers were told, and the faults.
+    let log = Monitor<[String]>([])
+    let emptied = Gate()
+    private let group: ConnectionGroup
+    private let factory: PathHandlerFactory
+
+    init(
+        header: Duration = .seconds(20), bodyIdle: Duration = .seconds(20), keepAlive: Duration = .seconds(20),
+        write: Duration = .seconds(20)
+    ) throws {
+        loop = try EventLoop(index: 0)
+        let settings = ServerSettings(
+            limits: .test, headerTimeout: header, bodyIdleTimeout: bodyIdle, keepAliveTimeout: keepAlive,
+            writeTimeout: write)
+        factory = PathHandlerFactory(log: log)
+        group = ConnectionGroup(
+            loop: loop, settings: settings, budget: ConnectionBudget(limit: 10, limitPerClient: 10), factory: factory)
+        group.onHTTP2Fault = { [log] fault, _, _ in log.withLock { $0.append(fault.code) } }
+        loop.start()
+    }
+
+    deinit {
+        // The group must outlive its connections, which only the loop may end.
+        nonisolated(unsafe) let group = group
+        loop.enqueue { _ = unsafe group.cut() }
+        loop.stop()
+    }
+
+    func connect(early: [UInt8] = [], sendBuffer: Int32 = 0) throws -> HTTP2Client {
+        var ends: [Int32] = [0, 0]
+        let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+        guard unsafe socketpair(AF_UNIX, kind, 0, &ends) == 0 else { throw WireError.system("socketpair", errno) }
+        let server = ends[0]
+        _ = fcntl(server, F_SETFL, fcntl(server, F_GETFL) | O_NONBLOCK)
+        if sendBuffer > 0 {
+            var size = sendBuffer
+            unsafe setsockopt(server, SOL_SOCKET, SO_SNDBUF, &size, 4)
+        }
+        loop.enqueue { [self] in
+            group.carryHTTP2(
+                OpenedConnection(
+                    transport: ServerTransport(descriptor: server), peer: PeerEndpoint(address: .local, port: 0),
+                    countedPeer: nil, listener: 0, early: early))
+        }
+        return HTTP2Client(Wire(adopting: ends[1]))
+    }
+
+    func drain() {
+        loop.enqueue { [self] in group.drain { [emptied] in emptied.open() } }
+    }
+
+    func cut() {
+        loop.enqueue { [self] in _ = group.cut() }
+    }
+
+    /// Whether a line of that beginning was logged before the deadline.
+    func logged(_ start: String) -> Bool {
+        log.wait { lines in lines.contains { $0.hasPrefix(start) } ? true : nil } ?? false
+    }
+}
+
+final class PathHandlerFactory: ServerHandlerFactory {
+    let log: Monitor<[String]>
+
+    init(log: Monitor<[String]>) {
+        self.log = log
+    }
+
+    func makeHandler(loop: EventLoop, listener: Int) -> any ServerHandler {
+        PathHandler(log: log)
+    }
+}
+
+/// Answers by the path of the request.
+final class PathHandler: ServerHandler {
+    private let log: Monitor<[String]>
+    private var body: [UInt8] = []
+    private var left = 0
+    private var path = ""
+
+    init(log: Monitor<[String]>) {
+        self.log = log
+    }
+
+    private func note(_ line: String) { log.withLock { $0.append("\(path) \(line)") } }
+
+    func requestBegan(_ stream: ServerStream) {
+        path = String(decoding: stream.request.bytes[stream.request.target], as: UTF8.self)
+        note("began \(stream.version)")
+        switch path {
+        case "/early": answer(stream, 403, "no")
+        case "/hold":
+            stream.pauseContent()
+            log.withLock { $0.append("held") }
+        case "/continue": stream.sendInterim(status: 100)
+        default: break
+        }
+    }
+
+    func requestContent(_ stream: ServerStream, _ content: Span<UInt8>) {
+        for index in content.indices { body.append(content[index]) }
+        note("content")
+    }
+
+    func requestEnded(_ stream: ServerStream) {
+        note("ended \(body.count)")
+        switch path {
+        case "/never": break
+        case "/big": startBig(stream, 4_000_000)
+        case "/abort":
+            stream.startResponse(status: 200, framing: .unknown) { _ in }
+            stream.writeContent([1, 2, 3].span)
+            stream.abort()
+        case "/head":
+            stream.startResponse(status: 200, framing: .none(announcing: 77)) { _ in }
+            stream.endResponse()
+        case "/empty":
+            stream.startResponse(status: 204, framing: .none(announcing: nil)) { _ in }
+            stream.endResponse()
+        case "/trailers":
+            stream.sendInterim(status: 103) { HeadWriter.field("Link", "</a>", into: &$0) }
+            stream.startResponse(status: 200, framing: .unknown) { HeadWriter.field("Trailer", "x", into: &$0) }
+            stream.writeContent(stream.trailers.span)
+            stream.endResponse(trailers: Array("X-Sum: 9\r\n".utf8))
+        default: answer(stream, 200, String(decoding: body, as: UTF8.self))
+        }
+    }
+
+    private func answer(_ stream: ServerStream, _ status: Int, _ text: String) {
+        let content = Array(text.utf8)
+        stream.startResponse(status: status, framing: .length(UInt64(content.count)), closing: true) {
+            HeadWriter.field("Content-Type", "text/plain", into: &$0)
+        }
+        stream.writeContent(content.span)
+        stream.endResponse()
+    }
+
+    private func startBig(_ stream: ServerStream, _ count: Int) {
+        stream.startResponse(status: 200, framing: .length(UInt64(count))) { _ in }
+        left = count
+        responseDrained(stream)
+    }
+
+    func requestFailed(_ stream: ServerStream, _ failure: RequestFailure) {
+        note("failed \(failure)")
+        switch failure {
+        case .head(let fault): answer(stream, fault.status, "")
+        default: answer(stream, 408, "late")
+        }
+    }
+
+    func responseDrained(_ stream: ServerStream) {
+        let chunk = [UInt8](repeating: 0x62, count: 20_000)
+        while left > 0, !stream.isBackedUp {
+            left -= chunk.count
+            stream.writeContent(chunk.span)
+        }
+        if left == 0 { stream.endResponse() }
+    }
+
+    func responseEnded(_ stream: ServerStream) { note("done \(stream.bytesIn > 0) \(stream.bytesOut)") }
+    func clientLost(_ stream: ServerStream, _ loss: ClientLoss) { note("lost \(loss)") }
+}
+
+/// A client that reads frame by frame.
+final class HTTP2Client {
+    let wire: Wire
+    private var buffer: [UInt8] = []
+    private var read: [Frame] = []
+    private let reader = HeaderReader()
+    /// Everything received so far.
+    private(set) var frames: [Frame] = []
+
+    init(_ wire: Wire) {
+        self.wire = wire
+    }
+
+    func greet(_ settings: [(UInt16, UInt32)] = []) throws {
+        try wire.send(HTTP2Wire.preface + HTTP2Wire.settings(settings))
+        while let frame = try next(), frame.type != 4 || frame.flags != 1 {}
+        try wire.send(HTTP2Wire.settingsAck)
+    }
+
+    func send(_ octets: [UInt8]) throws { try wire.send(octets) }
+
+    /// The next frame; nil at the end of the connection.
+    func next() throws -> Frame? {
+        while read.isEmpty {
+            let octets = try wire.receive(Deadline())
+            if octets.isEmpty { return nil }
+            buffer += octets
+            read = Frame.read(&buffer)
+        }
+        let frame = read.removeFirst()
+        frames.append(frame)
+        return frame
+    }
+
+    /// Reads on until a frame of that type comes for the stream.
+    func next(_ type: UInt8, _ stream: UInt32 = 0) throws -> Frame? {
+        while let frame = try next() {
+            if frame.type == type, frame.stream == stream { return frame }
+        }
+        return nil
+    }
+
+    /// An answer: its decoded header blocks and its content; streams must be read one after the other.
+    func answer(_ stream: UInt32) throws -> (blocks: [[String]], content: [UInt8], code: UInt32?) {
+        var blocks: [[String]] = []
+        var content: [UInt8] = []
+        while let frame = try next() {
+            guard frame.stream == stream else { continue }
+            switch frame.type {
+            case 1: blocks.append(reader.read(frame.payload) ?? ["?"])
+            case 0: content += frame.payload
+            case 3: return (blocks, content, frame.code)
+            default: continue
+            }
+            if frame.endsStream { return (blocks, content, nil) }
+        }
+        return (blocks, content, .max)
+    }
+
+    /// Whether the connection ended, whatever came before.
+    func isClosed() throws -> Bool {
+        while try next() != nil {}
+        return true
+    }
+}
