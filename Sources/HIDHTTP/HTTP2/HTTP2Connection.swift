@@ -33,6 +33,7 @@ final class HTTP2Connection: EventHandler, Flushable, ConnectionMember {
     private var loss = ClientLoss.closed
     private var timer: LoopTimer?
     private var timerAt = UInt64.max
+    private var share = BufferShare()
 
     /// Octets that are framed before the socket has taken those before them.
     private static let framedAhead = 64 << 10
@@ -99,13 +100,23 @@ final class HTTP2Connection: EventHandler, Flushable, ConnectionMember {
         }
     }
 
+    /// Tells the loop how much waits here, and asks whether it may be as much as usual.
+    private func countBuffers() {
+        let waiting = output.count + session.waitingInput + session.waitingOutput
+        share.set(stage == .closed ? 0 : waiting, in: loop.buffers)
+        session.outputShare = loop.buffers.isScarce ? 4 : 1
+    }
+
     /// Reads until the socket is empty or the session is over.
     ///
     /// The windows and budgets of the session bound how much a client can send before anything is written.
     private func pump() {
         guard !isPumping else { return }
         isPumping = true
-        defer { isPumping = false }
+        defer {
+            isPumping = false
+            countBuffers()
+        }
         while readable, wantsInput {
             switch transport.receive(into: &loop.scratch.bytes) {
             case .again: readable = false
@@ -148,6 +159,7 @@ final class HTTP2Connection: EventHandler, Flushable, ConnectionMember {
     func flush() {
         isFlushScheduled = false
         guard stage != .closed else { return }
+        defer { countBuffers() }
         let wasDone = session.isDone
         while true {
             frameOutput()
@@ -274,6 +286,7 @@ final class HTTP2Connection: EventHandler, Flushable, ConnectionMember {
     private func close() {
         guard stage != .closed else { return }
         stage = .closed
+        countBuffers()
         timer?.cancel()
         if let registration { loop.deregister(registration, transport.descriptor, closing: true) }
         transport.close()
@@ -296,7 +309,12 @@ extension HTTP2Connection: HTTP2SessionDelegate {
     }
 
     func requestBegan(_ stream: HTTP2Stream) {
-        makeExchange(stream).began()
+        let exchange = makeExchange(stream)
+        if loop.backlog.sheds(above: settings.queueDelay.nanoseconds) {
+            exchange.fail(.overload)
+        } else {
+            exchange.began()
+        }
     }
 
     func requestRefused(_ stream: HTTP2Stream, _ fault: RequestFault) {
