@@ -25,8 +25,9 @@ import Testing
             let head = HTTP2Wire.request("GET", "/flood", authority: "api.test")
             return switch self {
             case .rapidReset: HTTP2Wire.headers(number, head) + HTTP2Wire.reset(number)
-            // An increment of 0 is an error of the stream (RFC 9113 section 6.9).
-            case .madeReset: HTTP2Wire.headers(number, head, end: false) + HTTP2Wire.windowUpdate(number, 0)
+            // A window over its limit is an error of the stream (RFC 9113 section 6.9.1).
+            case .madeReset:
+                HTTP2Wire.headers(number, head, end: false) + HTTP2Wire.windowUpdate(number, 0x7FFF_FFFF)
             case .continuation:
                 number == 1
                     ? HTTP2Wire.headers(1, head, endHeaders: false)
@@ -67,7 +68,6 @@ import Testing
             sent += 1
             if sent % 10 == 0 { #expect(try good.exchange("GET", "/good").status == 200) }
         }
-        #expect(sent < 200)
         #expect(try bad.isClosed())
         #expect(bench.daemon.event("http2.cut")?["fault"].text == flood.fault)
         #expect(try bench.metric("hidgate_http2_faults_total{fault=\"\(flood.fault)\"}") == 1)
@@ -75,7 +75,7 @@ import Testing
         #expect(bench.processorTime - time < 10)
         #expect(bench.resident < 200 << 20)
         #expect(try good.exchange("GET", "/good").status == 200)
-        #expect(IssuerBench.eventually { try bench.metric("hidgate_connections") == 1 })
+        #expect(bench.reaches("hidgate_connections", 1))
     }
 
     /// Heads and content that a translator to HTTP/1 must not believe.
@@ -150,9 +150,7 @@ import Testing
         for _ in 0..<90 { try client.send(HTTP2Wire.reset(client.open("GET", "/slow"))) }
         #expect(try client.synchronise())
         #expect(
-            IssuerBench.eventually {
-                try bench.metric("hidgate_upstream_connections") == 0
-            })
+            bench.reaches("hidgate_upstream_connections", 0))
         #expect(IssuerBench.eventually { bench.daemon.accessLines.allSatisfy { $0["end"].text == "client_abort" } })
     }
 }

@@ -69,6 +69,20 @@ final class TLSBench {
     func reload() { bench.daemon.child.signal(SIGHUP) }
 }
 
+extension Bench {
+    /// Whether a metric, `name` with its labels, comes to that value before the deadline.
+    func reaches(_ name: String, _ value: Int) -> Bool {
+        IssuerBench.eventually { (try? metric(name)) == value }
+    }
+}
+
+extension IssuerBench {
+    /// Whether a metric, `name` with its labels, comes to that value before the deadline.
+    func reaches(_ name: String, _ value: Double) -> Bool {
+        IssuerBench.eventually { (try? metric(name)) == value }
+    }
+}
+
 /// What a connection came to.
 func failure(_ body: () throws -> Void) -> String? {
     do {

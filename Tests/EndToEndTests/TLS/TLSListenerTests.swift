@@ -66,7 +66,7 @@ import Testing
             ("hidgate_tls_handshakes_failed_total{reason=\"unsupported_version\"}", 1),
             ("hidgate_tls_handshakes_failed_total{reason=\"no_shared_protocol\"}", 1),
             ("hidgate_openings_failed_total{cause=\"handshake\"}", 3),
-        ] { #expect(IssuerBench.eventually { try bench.metric(name) == count }, "\(name)") }
+        ] { #expect(bench.reaches(name, count), "\(name)") }
         #expect(try tls.client().exchange(get("/a"))?.status == 200)
         #expect(bench.upstream.requests.count == 1)
     }
@@ -102,9 +102,7 @@ import Testing
         let bench = tls.bench
         for reason in ["certificate_required", "unknown_ca"] {
             #expect(
-                IssuerBench.eventually {
-                    try bench.metric("hidgate_tls_handshakes_failed_total{reason=\"\(reason)\"}") == 1
-                }, "\(reason)")
+                bench.reaches("hidgate_tls_handshakes_failed_total{reason=\"\(reason)\"}", 1), "\(reason)")
         }
     }
 
@@ -125,7 +123,7 @@ import Testing
             _ = client.shake()
             return client.takeOutput()
         }()
-        #expect(IssuerBench.eventually { try bench.metric("hidgate_connections") == 0 })
+        #expect(bench.reaches("hidgate_connections", 0))
         let before = bench.descriptors
         let wires = try (0..<100).map { number in
             let wire = try Wire.connect(to: bench.address)
