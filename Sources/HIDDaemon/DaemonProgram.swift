@@ -103,6 +103,7 @@ package final class DaemonProgram: Sendable {
         _ kind: DaemonKind<Configuration>, _ configuration: Configuration, path: String
     ) -> Never {
         let standardError = try? LineSink(.descriptor(2), label: "hidgate.stderr")
+        DescriptorLimit.raise()
         let log = Log(sink: standardError.map { .lines($0) } ?? .stderr)
         do throws(StartError) {
             let daemon = try kind.start(configuration, path, log, standardError)

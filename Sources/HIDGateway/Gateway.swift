@@ -20,6 +20,7 @@ package final class Gateway: RunningDaemon {
     private let lanes: [Lane]
     private let adminLane: Lane?
     private let budget: ConnectionBudget
+    private let buffers: BufferBudget
     private let upstreams: UpstreamDirectory
     private let accessLog: LineSink?
     private let phase = Mutex(Phase.starting)
@@ -40,6 +41,7 @@ package final class Gateway: RunningDaemon {
         accessLog = try Self.openAccessLog(configuration.accessLog, standardError)
         budget = ConnectionBudget(
             limit: configuration.limits.connections, limitPerClient: configuration.limits.connectionsPerClient)
+        buffers = BufferBudget(limit: configuration.limits.buffered)
 
         let plans = PlanSource(
             GatewayPlan(configuration: configuration, keys: configuration.issuers.map { _ in nil }))
@@ -75,6 +77,7 @@ package final class Gateway: RunningDaemon {
         lanes = try Self.openLanes(
             configuration, count: loopCount, shared: shared, budget: budget, bound: bound, tls: tls,
             upstreams: upstreams)
+        for lane in lanes { lane.loop.buffers.join(buffers) }
         let resources = GatewayResources(sessions: shared.sessions, plans: plans) { [keepers = keepers.list] in
             Self.readiness(keepers, plan: plans.current)
         }
@@ -186,9 +189,19 @@ package final class Gateway: RunningDaemon {
                 return Double(MonotonicClock.now() &- loaded) / 1e9
             }
         }
-        let lanes = lanes
-        registry.counter("hidgate_connections_refused_total", help: "Connections over limits.connections.") {
-            Double(lanes.reduce(0) { $0 + $1.refused })
+        registerRefusals()
+    }
+
+    private func registerRefusals() {
+        let (lanes, buffers) = (lanes, buffers)
+        metrics.registry.gauge("hidgate_buffered_bytes", help: "Octets kept for peers that take them slowly.") {
+            Double(buffers.count)
+        }
+        for cause in RefusalCause.allCases {
+            metrics.registry.counter(
+                "hidgate_connections_refused_total", help: "Connections refused because a limit was reached.",
+                labels: [(name: "cause", value: cause.rawValue)]
+            ) { Double(lanes.reduce(0) { $0 + $1.refused.count(of: cause) }) }
         }
     }
 
@@ -285,5 +298,7 @@ extension ServerSettings {
             limits: HeadLimits(
                 headBytes: limits.headerBytes, fields: limits.headerFields,
                 connection: ConnectionPolicy(prefixes: [FieldName("x-hid-")])))
+        queueDelay = Delay(limits.queueDelay)
+        descriptorCeiling = DescriptorPlan(configuration).ceiling
     }
 }

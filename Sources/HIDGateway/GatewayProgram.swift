@@ -14,6 +14,7 @@ extension DaemonKind where Configuration == GatewayConfiguration {
             },
             readyFields: { ("routes", $0.routes.count) },
             remarks: { configuration, log in
+                DescriptorPlan(configuration).remark(log)
                 for route in configuration.routes {
                     let mode = route.mode ?? configuration.defaults.mode
                     guard route.isCritical, mode != .block else { continue }
@@ -22,5 +23,15 @@ extension DaemonKind where Configuration == GatewayConfiguration {
                 }
             },
             drainLimit: { $0.timeouts.drain })
+    }
+}
+
+extension DescriptorPlan {
+    /// For the limit of this process.
+    init(_ configuration: GatewayConfiguration) {
+        let upstreams = configuration.upstreams.values.reduce(0) { $0 + $1.maximumConnections }
+        self.init(
+            limit: DescriptorLimit.current, connections: configuration.limits.connections,
+            upstreamConnections: upstreams)
     }
 }

@@ -23,6 +23,7 @@ enum BenchProgram {
         ],
         verbs: [
             CurveVerb.verb, AttestationVerb.verb, AuthorityVerb.verb, IssuerVerb.verb, PathVerb.verb, FuzzVerb.verb,
+            OverloadVerb.verb,
         ])
 
     /// Runs a command line, without the name of the program; blocks until the measurement is made.
@@ -46,6 +47,7 @@ enum BenchProgram {
         case AttestationVerb.verb.name: try AttestationVerb.run(parsed)
         case AuthorityVerb.verb.name: try AuthorityVerb.run(parsed)
         case IssuerVerb.verb.name: try IssuerVerb.run(parsed)
+        case OverloadVerb.verb.name: try OverloadVerb.run(parsed)
         case PathVerb.verb.name: try PathVerb.run(parsed)
         case FuzzVerb.verb.name: try FuzzVerb.run(parsed)
         default: throw .usage("unknown verb")

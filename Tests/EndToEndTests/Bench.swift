@@ -6,6 +6,7 @@ import HIDTesting
 final class Bench {
     /// What differs between configurations.
     struct Setup {
+        var listeners = "[ { address: \"127.0.0.1:0\" } ]"
         var routes = Bench.loginRoute
         /// Further keys of the upstream, in flow style.
         var upstream = ""
@@ -55,7 +56,7 @@ final class Bench {
     static func configuration(_ setup: Setup, url: String) -> String {
         """
         version: 1
-        listeners: [ { address: "127.0.0.1:0" } ]
+        listeners: \(setup.listeners)
         upstreams: { api: { \(place(setup, url))\(setup.upstream) } }
         issuers: [ { issuer: "https://his.test", audience: [app-1], jwks: { \(setup.jwks) }\(setup.issuer) } ]
         defaults: { upstream: api, mode: \(setup.mode) }

@@ -23,7 +23,7 @@ package final class Lane: @unchecked Sendable {
     }
 
     /// Connections refused because a limit was reached.
-    package var refused: Int { group.refused.load(ordering: .relaxed) }
+    package var refused: RefusalCounts { group.refused }
 
     /// Connections that ended before their first request could.
     package var openings: OpeningCounts { group.openings }

@@ -116,8 +116,10 @@ package final class WholeRequestHandler: ServerHandler {
             case .head(let fault): fault.status
             case .content(let fault): fault.status
             case .headTimeout, .contentTimeout: 408
+            case .overload: 503
             }
-        send(service.answer(status: status, explanation: "the request is malformed"), stream)
+        let explanation = status == 503 ? "too many requests wait" : "the request is malformed"
+        send(service.answer(status: status, explanation: explanation), stream)
     }
 
     package func responseDrained(_ stream: ServerStream) {}

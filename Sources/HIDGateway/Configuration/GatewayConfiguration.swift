@@ -199,6 +199,10 @@ package struct LimitsConfiguration: Sendable, Equatable {
     package var body = 1 << 30
     package var connections = 10_000
     package var connectionsPerClient = 1_000
+    /// Octets that all connections together keep for slow peers, beyond which none is taken in.
+    package var buffered = 256 << 20
+    /// How long a request may wait for its loop before some are refused.
+    package var queueDelay: Duration = .milliseconds(500)
     /// Failed verifications a second and client address before 429.
     package var failedVerificationsPerClient = 50
     package var failedVerifications = FailedVerifications.overloaded

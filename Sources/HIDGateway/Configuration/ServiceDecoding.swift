@@ -55,6 +55,11 @@ extension ConfigurationDecoder {
             map.value("connections")?.integer(in: 1...1_000_000) ?? limits.connections
         configuration.limits.connectionsPerClient =
             map.value("per_client")?.integer(in: 1...1_000_000) ?? limits.connectionsPerClient
+        configuration.limits.buffered = map.value("buffered")?.size(in: (1 << 20)...(1 << 40)) ?? limits.buffered
+        if let value = map.value("queue_delay"), let delay = value.duration() {
+            if delay < .milliseconds(10) || delay > .seconds(60) { value.mustBe("from 10ms to 1m") }
+            configuration.limits.queueDelay = delay
+        }
         map.value("failed_verifications")?.mapping { failed in
             configuration.limits.failedVerificationsPerClient =
                 failed.value("per_client")?.integer(in: 1...1_000_000) ?? limits.failedVerificationsPerClient

@@ -61,6 +61,8 @@ package enum GatewayReason: String, Sendable, CaseIterable {
     case tunnelIdle = "http.tunnel_idle"
     case drainDeadline = "http.drain_deadline"
     case failedVerifications = "limit.failed_verifications"
+    case overload = "limit.queue_delay"
+    case slowClient = "limit.slow_client"
     case spoolFailed = "dep.spool"
 
     package var explanation: String {
@@ -70,12 +72,14 @@ package enum GatewayReason: String, Sendable, CaseIterable {
         case .underscoreTwin: "a field whose name becomes a HID header when _ is read as -"
         case .bodyTooLarge: "the content is over limits.body"
         case .headerTimeout: "no complete request head within timeouts.header"
-        case .bodyTimeout: "no content within timeouts.body_idle"
+        case .bodyTimeout: "less than 1 KiB of content within timeouts.body_idle"
         case .clientAbort: "the client closed the connection before the exchange was over"
-        case .writeTimeout: "the client took nothing of its answer for timeouts.write"
+        case .writeTimeout: "the client took less than 1 KiB of its answer within timeouts.write"
         case .tunnelIdle: "nothing passed through the tunnel for timeouts.tunnel_idle"
         case .drainDeadline: "the exchange was cut at timeouts.drain when the gateway stopped"
         case .failedVerifications: "the client address failed more verifications a second than limits allow"
+        case .overload: "requests wait for longer than limits.queue_delay, and this one was refused to spare others"
+        case .slowClient: "the client held an upstream connection without moving on, and others had none"
         case .spoolFailed: "the content could not be kept in a temporary file; check space in the temporary directory"
         }
     }

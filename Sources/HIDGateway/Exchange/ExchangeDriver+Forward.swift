@@ -44,9 +44,10 @@ extension ExchangeDriver: UpstreamHandler, UpstreamWaiter {
     // MARK: - The request
 
     func startForwarding(_ stream: ServerStream) {
+        let isGathered = phase == .gathering
         phase = .forwarding
         let request = stream.request
-        let isComplete = held != nil && contentCount <= UInt64(plan.configuration.limits.signedBody)
+        let isComplete = held != nil && !isGathered && contentCount <= UInt64(plan.configuration.limits.signedBody)
         let upstream = plan.upstreams[exchange.route.upstream]
         var state = ForwardState(
             start: loop.now, name: upstream.name, framing: isComplete ? .length(contentCount) : request.framing)
@@ -59,6 +60,7 @@ extension ExchangeDriver: UpstreamHandler, UpstreamWaiter {
             let isHead = request.isMethod("HEAD")
             guard let given = try pool.acquireOrWait(for: self, isHeadRequest: isHead, preamble: state.preamble) else {
                 forward?.isWaiting = true
+                services.relieve()
                 // What is held goes out first, so nothing may come after it before that.
                 if held != nil { stream.pauseContent() }
                 return
@@ -74,6 +76,7 @@ extension ExchangeDriver: UpstreamHandler, UpstreamWaiter {
         take(given)
         writeHead(given, stream)
         let request = stream.request
+        if !isRequestEnded, request.framing != .none { becameSlow() }
         if held == nil, request.expectsContinue, request.framing != .none { stream.sendInterim(status: 100) }
         sendHeld()
         guard let early = forward?.early, !early.isEmpty else { return }
@@ -173,7 +176,10 @@ extension ExchangeDriver: UpstreamHandler, UpstreamWaiter {
         // While held content is still going out the client is paused, so the order is kept.
         guard let upstream else { return }
         write(content, to: upstream)
-        if upstream.isBackedUp { stream.pauseContent() }
+        guard upstream.isBackedUp else { return }
+        // Now the upstream is the slow one.
+        isSlowNoMore()
+        stream.pauseContent()
     }
 
     private func write(_ content: Span<UInt8>, to upstream: UpstreamConnection) {
@@ -190,6 +196,7 @@ extension ExchangeDriver: UpstreamHandler, UpstreamWaiter {
         guard phase != .tunnel else { upstream?.endTunnel(); return }
         guard forward?.isRequestComplete == false else { return }
         forward?.isRequestComplete = true
+        isSlowNoMore()
         if forward?.isHeldPending != true { finishRequest() }
     }
 
@@ -204,6 +211,7 @@ extension ExchangeDriver: UpstreamHandler, UpstreamWaiter {
 
     func upstreamDrained() {
         if forward?.isHeldPending == true { return sendHeld() }
+        if forward?.isRequestComplete == false, phase == .forwarding { becameSlow() }
         stream?.resumeContent()
     }
 
@@ -259,11 +267,14 @@ extension ExchangeDriver: UpstreamHandler, UpstreamWaiter {
     func upstreamContent(_ upstream: UpstreamConnection, _ content: Span<UInt8>) {
         guard let stream else { return }
         stream.writeContent(content)
-        if stream.isBackedUp { upstream.pause() }
+        guard stream.isBackedUp else { return }
+        upstream.pause()
+        if slowSince == nil, phase == .forwarding { becameSlow() }
     }
 
     func upstreamEnded(trailers: [UInt8]) {
         upstream = nil
+        isSlowNoMore()
         stream?.endResponse(trailers: ForwardedTrailers.response(trailers))
     }
 

@@ -15,6 +15,8 @@ final class ExchangeDriver: ServerHandler {
         /// No exchange, or the answer is on its way and nothing more is wanted.
         case idle
         case holding
+        /// Waits for the rest of a small body, so that a slow client does not hold an upstream connection.
+        case gathering
         /// Waits for the replay store.
         case marking
         /// The upstream has the head; `isHeldPending`: held content is still going out.
@@ -38,7 +40,7 @@ final class ExchangeDriver: ServerHandler {
     var hasher = SHA256Hasher()
     var contentCount: UInt64 = 0
     /// The client's request is complete, whatever has become of it here.
-    private var isRequestEnded = false
+    var isRequestEnded = false
     private var hasNotedFailure = false
     var requestID: [UInt8] = []
     var supportCode: [UInt8]?
@@ -49,6 +51,9 @@ final class ExchangeDriver: ServerHandler {
     var status = 0
     var end: ExchangeEnd?
     var isRecorded = true
+    /// Since when the client stands still while it holds an upstream connection; nil: it does not.
+    var slowSince: UInt64?
+    var slowProgress = 0
     /// The stream of the exchange under way, for events that come from the upstream.
     ///
     /// Held until the exchange is over.
@@ -85,7 +90,12 @@ final class ExchangeDriver: ServerHandler {
         guard contentCount <= UInt64(plan.configuration.limits.body) else {
             return giveUp(stream, Answer(.reject, .gateway(.bodyTooLarge), status: 413))
         }
-        if phase == .holding { hold(content, stream) } else { sendContent(content, stream) }
+        progressed(content.count)
+        switch phase {
+        case .holding: hold(content, stream)
+        case .gathering: gather(content, stream)
+        default: sendContent(content, stream)
+        }
     }
 
     func requestEnded(_ stream: ServerStream) {
@@ -100,6 +110,9 @@ final class ExchangeDriver: ServerHandler {
             noteFailure()
             perform(action, stream)
             if phase == .forwarding { endContent() }
+        case .gathering:
+            startForwarding(stream)
+            if phase == .forwarding { endContent() }
         case .forwarding, .tunnel: endContent()
         }
     }
@@ -112,9 +125,10 @@ final class ExchangeDriver: ServerHandler {
             case .content(let fault): Answer(.reject, .content(fault), status: fault.status)
             case .headTimeout: Answer(.reject, .gateway(.headerTimeout), status: 408)
             case .contentTimeout: Answer(.reject, .gateway(.bodyTimeout), status: 408)
+            case .overload: Answer(.reject, .gateway(.overload), status: 503, retryAfter: 1)
             }
         switch failure {
-        case .head: break
+        case .head, .overload: break
         case .content: end = .contentFault
         case .headTimeout: end = .headerTimeout
         case .contentTimeout: end = .bodyTimeout
@@ -123,6 +137,7 @@ final class ExchangeDriver: ServerHandler {
     }
 
     func responseDrained(_ stream: ServerStream) {
+        isSlowNoMore()
         upstream?.resume()
     }
 
@@ -153,8 +168,12 @@ final class ExchangeDriver: ServerHandler {
         case .answer(let answer): respond(answer, stream)
         case .hold:
             phase = .holding
-            held = HeldContent()
+            held = HeldContent(buffers: loop.buffers)
             hasher = SHA256Hasher()
+            if stream.request.expectsContinue { stream.sendInterim(status: 100) }
+        case .stream where canGather(stream.request):
+            phase = .gathering
+            held = HeldContent(buffers: loop.buffers)
             if stream.request.expectsContinue { stream.sendInterim(status: 100) }
         case .stream, .release: startForwarding(stream)
         case .mark(let use): mark(use, stream)
@@ -175,7 +194,7 @@ final class ExchangeDriver: ServerHandler {
     }
 
     /// Answers ourselves; what the upstream still does is not wanted.
-    private func giveUp(_ stream: ServerStream, _ answer: Answer) {
+    func giveUp(_ stream: ServerStream, _ answer: Answer) {
         cancelForwarding()
         exchange.ended(by: answer.reason, decision: answer.decision)
         guard status == 0 else {
@@ -187,6 +206,7 @@ final class ExchangeDriver: ServerHandler {
     }
 
     func respond(_ answer: Answer, _ stream: ServerStream) {
+        isSlowNoMore()
         phase = .idle
         held = nil
         status = answer.status
@@ -225,6 +245,27 @@ final class ExchangeDriver: ServerHandler {
         perform(exchange.contentOverLimit(request, context()), stream)
     }
 
+    /// Whether the content has a length: a client that sends one does not wait for an answer meanwhile.
+    private func canGather(_ request: RequestHead) -> Bool {
+        guard phase == .idle, case .length(let length) = request.framing else { return false }
+        return length > 0
+    }
+
+    /// Of a body too long to be gathered as a whole; its upstream may have an answer before it is complete.
+    private static let gatheredOfLarge: UInt64 = 16 << 10
+
+    private func gather(_ content: Span<UInt8>, _ stream: ServerStream) {
+        do throws(HeldContent.SpoolError) {
+            try held?.append(content)
+        } catch {
+            return giveUp(stream, Answer(.error, .gateway(.spoolFailed), status: 503, retryAfter: 1))
+        }
+        guard case .length(let length) = stream.request.framing, length > UInt64(HeldContent.memoryLimit) else {
+            return
+        }
+        if contentCount >= Self.gatheredOfLarge { startForwarding(stream) }
+    }
+
     // MARK: - Bookkeeping
 
     private func prepare(_ stream: ServerStream) {
@@ -246,6 +287,7 @@ final class ExchangeDriver: ServerHandler {
     }
 
     func reset() {
+        isSlowNoMore()
         phase = .idle
         upstream = nil
         forward = nil

@@ -3,7 +3,7 @@
 internal import Glibc
 internal import HIDHTTP
 
-/// Content that is kept back until its signature is judged: in memory to 64 KiB, then in an unlinked temporary file.
+/// Content that is kept back until its signature is judged: in memory to 64 KiB (less while buffers are scarce), then in an unlinked temporary file.
 final class HeldContent {
     /// The temporary file could not be made, written or read.
     struct SpoolError: Error {}
@@ -13,15 +13,27 @@ final class HeldContent {
     private var memory: [UInt8] = []
     private var file: Int32 = -1
     private var readOffset = 0
+    private let buffers: BufferAccount
+    private var share = BufferShare()
+
+    /// What is kept in memory while buffers are scarce.
+    private static let scarceMemoryLimit = 4 << 10
+
+    /// Keeps content for a connection of the loop whose account that is; one of its own without.
+    init(buffers: BufferAccount = BufferAccount()) {
+        self.buffers = buffers
+    }
 
     deinit {
+        share.set(0, in: buffers)
         if file >= 0 { close(file) }
     }
 
     func append(_ content: Span<UInt8>) throws(SpoolError) {
         count += content.count
-        if file < 0, count <= Self.memoryLimit {
+        if file < 0, count <= (buffers.isScarce ? Self.scarceMemoryLimit : Self.memoryLimit) {
             memory.append(copying: content)
+            share.set(memory.count, in: buffers)
             return
         }
         if file < 0 { try openFile() }
@@ -42,6 +54,7 @@ final class HeldContent {
         }
         let gathered = memory
         memory = []
+        share.set(0, in: buffers)
         try write(gathered.span)
     }
 

@@ -112,12 +112,16 @@ package final class LoopServices: ServerHandlerFactory {
     let signatures: SignatureVerifier
     var identity = RequestIdentity()
     var line = JSONLineWriter()
+    var slow = SlowExchanges()
     private let listeners: [(name: String, trusted: AddressSet)]
     private let upstreams: UpstreamDirectory
     private var pools: [UpstreamPool] = []
     /// Of the plan before, for exchanges that began under it; retired.
     private var formerPools: [UpstreamPool] = []
     private var poolsPlan: GatewayPlan?
+    private var relief: LoopTimer?
+    /// How often clients that wait for an upstream connection are compared with those that hold one.
+    private static let reliefTime = Delay(.milliseconds(20))
 
     package init?(
         loop: EventLoop, shared: SharedServices, listeners: [(name: String, trusted: AddressSet)],
@@ -129,6 +133,26 @@ package final class LoopServices: ServerHandlerFactory {
         self.signatures = signatures
         self.listeners = listeners
         self.upstreams = upstreams
+        relief = LoopTimer { [unowned self] in cutSlow() }
+    }
+
+    /// Somebody waits for an upstream connection: those that hold one and stand still may have to go.
+    func relieve() {
+        guard !slow.isEmpty, let relief, !relief.isSet else { return }
+        loop.set(relief, after: Self.reliefTime)
+    }
+
+    private func cutSlow() {
+        var someoneWaits = false
+        for pool in pools {
+            let waiting = pool.cluster.waiting.load(ordering: .relaxed)
+            someoneWaits = someoneWaits || waiting > 0
+            for _ in 0..<max(0, waiting) {
+                guard let slowest = slow.slowest(at: pool.cluster.name, now: loop.now) else { break }
+                slowest.cutForOthers()
+            }
+        }
+        if someoneWaits { relieve() }
     }
 
     package func makeHandler(loop: EventLoop, listener: Int) -> any ServerHandler {
@@ -166,6 +190,7 @@ package final class LoopServices: ServerHandlerFactory {
 
     /// Closes connections to upstreams that nobody uses; for the end of a drain.
     package func closeIdleUpstreams() {
+        relief?.cancel()
         for pool in pools { pool.retire() }
     }
 }

@@ -10,6 +10,7 @@ package enum ExchangeEnd: String, Sendable {
     case headerTimeout = "header_timeout"
     case bodyTimeout = "body_timeout"
     case tunnelIdle = "tunnel_idle"
+    case slowClient = "slow_client"
     case drainDeadline = "drain_deadline"
     case upstreamAbort = "upstream_abort"
     case contentFault = "content_fault"

@@ -25,6 +25,7 @@ final class HTTP2Connection: EventHandler, Flushable, ConnectionMember {
     private var isFlushScheduled = false
     private var isFraming = false
     private var isPumping = false
+    private var discarded = 0
     var stage = Stage.open
     var clock: HTTP2Clock
     /// Exchanges that are over for the client while work for them goes on.
@@ -32,6 +33,7 @@ final class HTTP2Connection: EventHandler, Flushable, ConnectionMember {
     private var loss = ClientLoss.closed
     private var timer: LoopTimer?
     private var timerAt = UInt64.max
+    private var share = BufferShare()
 
     /// Octets that are framed before the socket has taken those before them.
     private static let framedAhead = 64 << 10
@@ -89,12 +91,33 @@ final class HTTP2Connection: EventHandler, Flushable, ConnectionMember {
         if readable { pump() }
     }
 
+    /// Whether octets of the client are read: behind a fault only so many that GOAWAY is not lost to a reset.
+    private var wantsInput: Bool {
+        switch stage {
+        case .open: session.fault == nil
+        case .lingering: discarded <= settings.drainBytes
+        case .closed: false
+        }
+    }
+
+    /// Tells the loop how much waits here, and asks whether it may be as much as usual.
+    private func countBuffers() {
+        let waiting = output.count + session.waitingInput + session.waitingOutput
+        share.set(stage == .closed ? 0 : waiting, in: loop.buffers)
+        session.outputShare = loop.buffers.isScarce ? 4 : 1
+    }
+
     /// Reads until the socket is empty or the session is over.
+    ///
+    /// The windows and budgets of the session bound how much a client can send before anything is written.
     private func pump() {
         guard !isPumping else { return }
         isPumping = true
-        defer { isPumping = false }
-        while readable, stage != .closed {
+        defer {
+            isPumping = false
+            countBuffers()
+        }
+        while readable, wantsInput {
             switch transport.receive(into: &loop.scratch.bytes) {
             case .again: readable = false
             case .failed: return lose(.closed)
@@ -110,7 +133,7 @@ final class HTTP2Connection: EventHandler, Flushable, ConnectionMember {
     }
 
     private func received(_ count: Int) {
-        guard stage == .open, session.fault == nil else { return }
+        guard stage == .open else { return discarded += count }
         releaseIdle()
         let octets = loop.scratch.bytes
         session.receive(octets.span.extracting(0..<count), now: loop.now)
@@ -136,6 +159,7 @@ final class HTTP2Connection: EventHandler, Flushable, ConnectionMember {
     func flush() {
         isFlushScheduled = false
         guard stage != .closed else { return }
+        defer { countBuffers() }
         let wasDone = session.isDone
         while true {
             frameOutput()
@@ -262,6 +286,7 @@ final class HTTP2Connection: EventHandler, Flushable, ConnectionMember {
     private func close() {
         guard stage != .closed else { return }
         stage = .closed
+        countBuffers()
         timer?.cancel()
         if let registration { loop.deregister(registration, transport.descriptor, closing: true) }
         transport.close()
@@ -284,7 +309,12 @@ extension HTTP2Connection: HTTP2SessionDelegate {
     }
 
     func requestBegan(_ stream: HTTP2Stream) {
-        makeExchange(stream).began()
+        let exchange = makeExchange(stream)
+        if loop.backlog.sheds(above: settings.queueDelay.nanoseconds) {
+            exchange.fail(.overload)
+        } else {
+            exchange.began()
+        }
     }
 
     func requestRefused(_ stream: HTTP2Stream, _ fault: RequestFault) {

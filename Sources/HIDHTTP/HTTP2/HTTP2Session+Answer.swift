@@ -83,7 +83,8 @@ extension HTTP2Session {
     package func isBackedUp(_ stream: HTTP2Stream) -> Bool { stream.isBackedUp }
 
     func hasTooMuchOutput(_ stream: HTTP2Stream, below part: Int) -> Bool {
-        stream.output.count > limits.streamOutput / part
+        let part = part * outputShare
+        return stream.output.count > limits.streamOutput / part
             || (waitingOutput > limits.connectionOutput / part && !stream.output.isEmpty)
     }
 

@@ -23,6 +23,8 @@ internal import CNghttp2
     package internal(set) var slots = 0
     /// Octets of answers that wait in streams.
     package internal(set) var waitingOutput = 0
+    /// What may wait is divided by this: more than 1 while memory is scarce.
+    var outputShare = 1
     /// Octets of requests that wait for their application.
     package internal(set) var waitingInput = 0
     /// Whether GOAWAY with the last stream has been queued (RFC 9113 section 6.8).

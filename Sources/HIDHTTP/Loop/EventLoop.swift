@@ -41,6 +41,11 @@ package struct Registration: Equatable, Sendable {
     /// How long the last turn worked, in nanoseconds: the measure of overload.
     package private(set) var lastTurn: UInt64 = 0
 
+    /// What the connections of this loop keep for slow peers.
+    package let buffers = BufferAccount()
+    /// How far the loop is behind.
+    package internal(set) var backlog: LoopBacklog
+
     /// Where every read of this loop lands first.
     ///
     /// A reader holds the array while callbacks look at a span over it. Reading from inside such a callback would be
@@ -56,6 +61,8 @@ package struct Registration: Equatable, Sendable {
     private static let batch = 256
     private static let lingerMilliseconds: Int32 = 4
     private static let turnsPerCall = 128
+    /// What the epoll set calls the mark of the backlog; no slot is that high.
+    private static let markKey = UInt64.max - 1
 
     private var slots: [(handler: (any EventHandler)?, generation: UInt32)] = []
     private var freeSlots: [UInt32] = []
@@ -72,6 +79,7 @@ package struct Registration: Equatable, Sendable {
         let epoll = try SystemCall.require("epoll_create1") { epoll_create1(hid_epoll_cloexec) }
         self.epoll = epoll
         wake = try SystemCall.require("eventfd") { eventfd(0, hid_eventfd_flags) }
+        backlog = try LoopBacklog()
         unsafe events = UnsafeMutablePointer<epoll_event>.allocate(capacity: Self.batch)
         scratch = ReadScratch()
         now = MonotonicClock.now()
@@ -81,11 +89,16 @@ package struct Registration: Equatable, Sendable {
         unsafe event.data.u64 = .max
         let wake = wake
         _ = try SystemCall.require("epoll_ctl") { unsafe epoll_ctl(epoll, EPOLL_CTL_ADD, wake, &event) }
+        let mark = backlog.mark
+        unsafe event.events = hid_epoll_in | hid_epoll_edge
+        unsafe event.data.u64 = Self.markKey
+        _ = try SystemCall.require("epoll_ctl") { unsafe epoll_ctl(epoll, EPOLL_CTL_ADD, mark, &event) }
     }
 
     deinit {
         close(epoll)
         close(wake)
+        close(backlog.mark)
         unsafe events.deallocate()
     }
 
@@ -254,6 +267,7 @@ package struct Registration: Equatable, Sendable {
         now = MonotonicClock.now()
         wall = WallClock.now()
         let began = now
+        backlog.turn(isFull: count == Self.batch, now: now)
         for index in 0..<max(0, Int(count)) {
             let event = unsafe events[index]
             unsafe dispatch(event.data.u64, event.events)
@@ -261,6 +275,7 @@ package struct Registration: Equatable, Sendable {
         }
         let fired = runTimers()
         runFlushes()
+        buffers.tell()
         turns.add(1, ordering: .relaxed)
         lastTurn = MonotonicClock.now() &- began
         return count > 0 || fired
@@ -268,6 +283,7 @@ package struct Registration: Equatable, Sendable {
 
     private func dispatch(_ key: UInt64, _ bits: UInt32) {
         guard key != .max else { return runInbox() }
+        guard key != Self.markKey else { return backlog.markArrived(now: now) }
         let slot = Int(truncatingIfNeeded: key & 0xFFFF_FFFF)
         guard slot < slots.count, slots[slot].generation == UInt32(truncatingIfNeeded: key >> 32) else { return }
         slots[slot].handler?.handle(events: bits)

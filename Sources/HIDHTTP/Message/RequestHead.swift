@@ -51,6 +51,12 @@ package struct RequestHead: FieldSection, Sendable, Equatable {
         expectsContinue = false
     }
 
+    /// Gives large storage back: a connection that waits must not keep what one big head needed.
+    mutating func trim() {
+        if bytes.capacity > 8 << 10 { bytes = [] }
+        if fields.capacity > 128 { fields = [] }
+    }
+
     /// Whether the method is exactly that token.
     package func isMethod(_ token: StaticString) -> Bool {
         guard method.count == token.utf8CodeUnitCount else { return false }

@@ -16,6 +16,8 @@ final class Acceptor: EventHandler {
     private static let batch = 64
     /// How long accepting pauses when descriptors run out: long enough not to spin, short enough not to be noticed.
     private static let pauseTime = Delay(.milliseconds(100))
+    /// How long it pauses while the loop is behind: whoever waits in the kernel costs nothing.
+    private static let backlogPause = Delay(.milliseconds(20))
 
     init(descriptor: Int32, group: ConnectionGroup, listener: Int, settings: ListenerSettings) {
         self.settings = settings
@@ -37,6 +39,9 @@ final class Acceptor: EventHandler {
     }
 
     func handle(events: UInt32) {
+        guard group.loop.backlog.delay <= group.settings.queueDelay.nanoseconds else {
+            return suspend(Self.backlogPause)
+        }
         for _ in 0..<Self.batch {
             var storage = sockaddr_storage()
             var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
@@ -50,7 +55,9 @@ final class Acceptor: EventHandler {
             guard client >= 0 else {
                 // A client that is gone before it was accepted is no reason to stop; exhaustion is.
                 if error == ECONNABORTED || error == EPROTO { continue }
-                if error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM { suspend() }
+                if error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM {
+                    suspend(Self.pauseTime)
+                }
                 return
             }
             if storage.ss_family != sa_family_t(AF_UNIX) { setNoDelay(client) }
@@ -63,10 +70,10 @@ final class Acceptor: EventHandler {
         unsafe setsockopt(client, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<Int32>.size))
     }
 
-    private func suspend() {
+    private func suspend(_ time: Delay) {
         guard let registration, let pause else { return }
         group.loop.modify(registration, descriptor, events: 0)
-        group.loop.set(pause, after: Self.pauseTime)
+        group.loop.set(pause, after: time)
     }
 
     private func resume() {

@@ -48,3 +48,28 @@ package final class ConnectionBudget: Sendable {
         }
     }
 }
+
+/// Which limit refused a connection.
+package enum RefusalCause: String, Sendable, CaseIterable {
+    /// All the connections a server may have.
+    case connections
+    /// All that one client may have.
+    case perClient = "per_client"
+    /// More octets wait for slow peers than the budget holds.
+    case buffered
+    /// Descriptors are nearly used up.
+    case descriptors
+}
+
+/// How often connections were refused, by cause.
+///
+/// Any thread.
+package final class RefusalCounts: Sendable {
+    private let counts = Mutex<[RefusalCause: Int]>([:])
+
+    func note(_ cause: RefusalCause) {
+        counts.withLock { $0[cause, default: 0] += 1 }
+    }
+
+    package func count(of cause: RefusalCause) -> Int { counts.withLock { $0[cause, default: 0] } }
+}

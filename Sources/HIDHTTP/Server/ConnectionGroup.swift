@@ -2,7 +2,6 @@
 
 internal import Glibc
 internal import HIDCrypto
-package import Synchronization
 
 /// Makes the application side of each new stream.
 ///
@@ -28,8 +27,8 @@ package final class ConnectionGroup {
     package let loop: EventLoop
     /// Set when the server drains: answers announce the close, idle connections end.
     package private(set) var isDraining = false
-    /// Connections refused because a limit was reached.
-    package let refused = Atomic<Int>(0)
+    /// Connections refused because a limit was reached, by cause.
+    package let refused = RefusalCounts()
 
     /// How often HTTP/2 streams and connections were cut, by cause.
     package let http2Faults = HTTP2FaultCounts()
@@ -100,7 +99,9 @@ package final class ConnectionGroup {
 
     /// Takes a fresh socket in, or refuses it.
     func accepted(_ descriptor: Int32, from peer: PeerEndpoint, listener: Int, settings: ListenerSettings) {
-        guard budget.take() else { return refuse(descriptor, settings) }
+        guard descriptor < self.settings.descriptorCeiling else { return refuse(descriptor, .descriptors, settings) }
+        guard !loop.buffers.isExhausted else { return refuse(descriptor, .buffered, settings) }
+        guard budget.take() else { return refuse(descriptor, .connections, settings) }
         if settings.expectsProxyHeader, !settings.maySendProxyHeader(peer.address) {
             openings.note(.proxyUntrusted)
             budget.giveBack(nil)
@@ -110,7 +111,7 @@ package final class ConnectionGroup {
         let isCapped = !settings.expectsProxyHeader && !peer.address.isLocal && !settings.isTrusted(peer.address)
         if isCapped, !budget.count(peer.address) {
             budget.giveBack(nil)
-            return refuse(descriptor, settings)
+            return refuse(descriptor, .perClient, settings)
         }
         let counted = isCapped ? peer.address : nil
         if settings.tls != nil || settings.expectsProxyHeader {
@@ -137,7 +138,7 @@ package final class ConnectionGroup {
     /// Counts the client that a PROXY header names; false when it has all the connections it may have.
     func count(_ peer: PeerAddress) -> Bool {
         guard budget.count(peer) else {
-            refused.add(1, ordering: .relaxed)
+            refused.note(.perClient)
             return false
         }
         return true
@@ -189,8 +190,8 @@ package final class ConnectionGroup {
         }
     }
 
-    private func refuse(_ descriptor: Int32, _ settings: ListenerSettings) {
-        refused.add(1, ordering: .relaxed)
+    private func refuse(_ descriptor: Int32, _ cause: RefusalCause, _ settings: ListenerSettings) {
+        refused.note(cause)
         // A client of TLS could not read it.
         if settings.tls == nil { sendBusy(descriptor) }
         close(descriptor)

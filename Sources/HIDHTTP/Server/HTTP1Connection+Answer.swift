@@ -66,7 +66,7 @@ extension HTTP1Connection: StreamCarrier {
             bytes.append(copying: content)
             if isChunked { HeadWriter.chunkEnd(into: &bytes) }
         }
-        if output.count > settings.highWater { stream.isBackedUp = true }
+        if output.count > loop.buffers.highWater(settings.highWater) { stream.isBackedUp = true }
     }
 
     /// Completes the answer.
@@ -120,16 +120,21 @@ extension HTTP1Connection: StreamCarrier {
     func flush() {
         isFlushScheduled = false
         guard stage != .closed else { return }
+        defer { countBuffers() }
         let before = output.count
         let result = output.drain { [transport] in transport.send($0, from: $1) }
         if case .failed = result { return lose(.closed) }
         if !output.isEmpty {
-            // Progress moves the deadline, standing still does not.
-            if deadline != .write || output.count < before { arm(.write, settings.writeTimeout) }
+            // Progress moves the deadline, standing still and a few octets now and then do not.
+            writeProgress += before - output.count
+            if deadline != .write || writeProgress >= Self.leastProgress {
+                writeProgress = 0
+                arm(.write, settings.writeTimeout)
+            }
         } else {
             wroteAll()
         }
-        if stream.isBackedUp, output.count < settings.highWater / 2 {
+        if stream.isBackedUp, output.count < loop.buffers.highWater(settings.highWater) / 2 {
             stream.isBackedUp = false
             handler.responseDrained(stream)
         }

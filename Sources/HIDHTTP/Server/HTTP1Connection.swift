@@ -38,8 +38,15 @@ final class HTTP1Connection: EventHandler, Flushable, ConnectionMember {
     var closesAfterResponse = false
     var discardsContent = false
     private var discarded = 0
+    private var share = BufferShare()
+    /// Content octets since the deadline was last moved.
+    private var progress = 0
+    /// Octets that left since the deadline was last moved.
+    var writeProgress = 0
     /// The first octets may be those of HTTP/2.
     private var mayBeHTTP2: Bool
+    /// Octets that must pass, in either direction, for a deadline to move.
+    static let leastProgress = 1 << 10
     /// How long a client may take between preface and first frame, which are written together.
     private static let prefaceTime = Delay(.milliseconds(200))
     /// How long a tunnel may be silent; nil: this is no tunnel.
@@ -91,6 +98,8 @@ final class HTTP1Connection: EventHandler, Flushable, ConnectionMember {
         }
         if events & hid_epoll_read_hangup != 0 {
             peerClosed = true
+            // Gave up waiting: whatever it sent is not worth the time of those who still wait.
+            if loop.backlog.isBehind, !exchangeActive, output.isEmpty, stage == .open { return close() }
             let isWaiting = exchangeActive && requestPhase == .complete && responsePhase != .ended
             if isWaiting, tunnelIdle == nil { return lose(.closed) }
             if stage == .open, requestPhase == .complete, responsePhase == .ended, output.isEmpty { return close() }
@@ -146,6 +155,8 @@ final class HTTP1Connection: EventHandler, Flushable, ConnectionMember {
     // MARK: - Reading
 
     func contentResumed(_ stream: ServerStream) {
+        // While it was held back, the client could make no progress.
+        if deadline == .bodyIdle { arm(.bodyIdle, settings.bodyIdleTimeout) }
         pumpLater()
     }
 
@@ -164,10 +175,18 @@ final class HTTP1Connection: EventHandler, Flushable, ConnectionMember {
     /// Whether enough was thrown away: the rest stays in the socket until the answer is out.
     private var isDrained: Bool { discardsContent && discarded > settings.drainBytes }
 
+    /// Tells the loop how much waits here.
+    func countBuffers() {
+        share.set(stage == .closed ? 0 : output.count + pending.count, in: loop.buffers)
+    }
+
     private func pump() {
         guard !isPumping else { return }
         isPumping = true
-        defer { isPumping = false }
+        defer {
+            isPumping = false
+            countBuffers()
+        }
         while wantsInput {
             if !pending.isEmpty, stage == .open {
                 let input = pending
@@ -279,6 +298,7 @@ final class HTTP1Connection: EventHandler, Flushable, ConnectionMember {
     private func becomeHTTP2() {
         guard stage == .open, let registration else { return }
         stage = .closed
+        countBuffers()
         timer?.cancel()
         stream.carrier = nil
         owner.becameHTTP2(
@@ -303,7 +323,14 @@ final class HTTP1Connection: EventHandler, Flushable, ConnectionMember {
             reader = BodyReader(framing: stream.request.framing)
             requestPhase =
                 stream.request.framing == .none || stream.request.framing == .length(0) ? .complete : .content
+            if loop.backlog.sheds(above: settings.queueDelay.nanoseconds) {
+                requestPhase = .complete
+                disarm()
+                refuse(.overload)
+                return count
+            }
             let hasContent = requestPhase == .content
+            progress = 0
             if hasContent { arm(.bodyIdle, settings.bodyIdleTimeout) } else { disarm() }
             handler.requestBegan(stream)
             if !hasContent, exchangeActive, responsePhase != .ended { handler.requestEnded(stream) }
@@ -316,7 +343,12 @@ final class HTTP1Connection: EventHandler, Flushable, ConnectionMember {
         case .needMore(let count):
             return (count, false)
         case .data(let range):
-            if deadline == .bodyIdle { arm(.bodyIdle, settings.bodyIdleTimeout) }
+            progress += range.count
+            // A few octets now and then are no progress: they would hold a place for as long as their sender likes.
+            if deadline == .bodyIdle, progress >= Self.leastProgress {
+                progress = 0
+                arm(.bodyIdle, settings.bodyIdleTimeout)
+            }
             if deadline == .tunnel, let tunnelIdle { arm(.tunnel, tunnelIdle) }
             deliver(input.extracting(range))
             return (range.upperBound, stage == .open)
@@ -421,6 +453,7 @@ final class HTTP1Connection: EventHandler, Flushable, ConnectionMember {
     func close() {
         guard stage != .closed else { return }
         stage = .closed
+        countBuffers()
         exchangeActive = false
         timer?.cancel()
         if let registration { loop.deregister(registration, transport.descriptor, closing: true) }

@@ -26,6 +26,8 @@ package struct ListeningSocket: Sendable {
     package let descriptor: Int32
 
     private static let backlog: Int32 = 4096
+    /// Octets that the kernel takes for a client beyond what is on its way to it.
+    private static let notSentLimit: Int32 = 128 << 10
 
     /// Adopts a socket that the service manager bound.
     package init(adopting descriptor: Int32) throws(SystemCallError) {
@@ -103,6 +105,9 @@ package struct ListeningSocket: Sendable {
                     unsafe setsockopt(descriptor, Int32(IPPROTO_IPV6), IPV6_V6ONLY, &one, size)
                 }
             }
+            // Accepted sockets inherit it: without it the kernel keeps megabytes for a client that reads nothing.
+            var unsent = notSentLimit
+            unsafe setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, &unsent, size)
             _ = try SystemCall.require("bind") { unsafe Glibc.bind(descriptor, info.ai_addr, info.ai_addrlen) }
             _ = try SystemCall.require("listen") { Glibc.listen(descriptor, backlog) }
         } catch {

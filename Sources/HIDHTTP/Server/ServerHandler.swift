@@ -8,15 +8,17 @@ package enum RequestFailure: Sendable, Equatable {
     case content(BodyFault)
     /// No complete head within `timeouts.header`.
     case headTimeout
-    /// No content within `timeouts.body_idle`.
+    /// Less than 1 KiB of content within `timeouts.body_idle`.
     case contentTimeout
+    /// The loop is so far behind that this request was chosen not to be served.
+    case overload
 }
 
 /// Why a client will not get (the rest of) its answer.
 package enum ClientLoss: Sendable, Equatable {
     /// It closed or reset the connection.
     case closed
-    /// It took nothing for `timeouts.write`.
+    /// It took less than 1 KiB for `timeouts.write`.
     case writeTimeout
     /// Nothing passed through its tunnel for `timeouts.tunnel_idle`.
     case tunnelIdle

@@ -17,6 +17,10 @@ package struct ServerSettings: Sendable {
     package var drainTime = Delay(.seconds(1))
     /// Octets that may wait for a slow client before its upstream is paused.
     package var highWater = 256 << 10
+    /// How long a request may wait for the loop before some are refused so that the others wait no longer.
+    package var queueDelay = Delay(.milliseconds(500))
+    /// Accepted descriptors from here on are refused: what is left is for upstreams, logs and files.
+    package var descriptorCeiling = Int32.max
 
     package init(
         limits: HeadLimits, headerTimeout: Duration, bodyIdleTimeout: Duration, keepAliveTimeout: Duration,

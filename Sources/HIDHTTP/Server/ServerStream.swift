@@ -110,6 +110,7 @@ package final class ServerStream {
     /// Makes the stream ready for the next request of its connection.
     func recycle() {
         request.reset()
+        request.trim()
         if !trailers.isEmpty { trailers = [] }
         bytesOut = 0
         isPaused = false

@@ -209,11 +209,12 @@ internal import Glibc
         }
     }
 
-    /// Receives into `buffer`, from its start.
-    func receive(into buffer: inout [UInt8]) -> IOResult {
+    /// Receives into `buffer`, from its start, at most `limit` octets.
+    func receive(into buffer: inout [UInt8], limit: Int = .max) -> IOResult {
         var count = 0
         let code = unsafe buffer.withUnsafeMutableBytes { target in
-            unsafe curl_easy_recv(UnsafeMutableRawPointer(easy), target.baseAddress, target.count, &count)
+            unsafe curl_easy_recv(
+                UnsafeMutableRawPointer(easy), target.baseAddress, min(limit, target.count), &count)
         }
         switch code {
         case CURLE_OK: return count > 0 ? .bytes(count) : .endOfStream

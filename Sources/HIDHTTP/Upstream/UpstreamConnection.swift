@@ -76,6 +76,7 @@ package final class UpstreamConnection: EventHandler, Flushable {
     private var parser: ResponseParser
     private var reader: BodyReader?
     private var pending: [UInt8] = []
+    private var share = BufferShare()
     private var interimCount = 0
     private var isTunnel = false
     private var isTunnelEnded = false
@@ -147,9 +148,15 @@ package final class UpstreamConnection: EventHandler, Flushable {
         return target.isTLS ? transport.hasNothingToRead() : SystemCall.hasNothingToRead(transport.descriptor)
     }
 
+    /// Tells the loop how much waits here.
+    private func countBuffers() {
+        share.set(state == .closed ? 0 : output.count + pending.count, in: loop.buffers)
+    }
+
     func close() {
         guard state != .closed else { return }
         state = .closed
+        countBuffers()
         timer?.cancel()
         if let registration { loop.deregister(registration, transport.descriptor) }
         registration = nil
@@ -175,8 +182,8 @@ package final class UpstreamConnection: EventHandler, Flushable {
     package func write(_ body: (inout [UInt8]) -> Void) {
         guard state == .dialling || state == .active else { return }
         output.append(body)
-        if output.count > target.highWater { isCongested = true }
-        if state == .active { scheduleFlush() }
+        if output.count > loop.buffers.highWater(target.highWater) { isCongested = true }
+        if state == .active { scheduleFlush() } else { countBuffers() }
     }
 
     /// Whether the upstream takes the request more slowly than it comes.
@@ -273,6 +280,7 @@ package final class UpstreamConnection: EventHandler, Flushable {
     func flush() {
         isFlushScheduled = false
         guard state == .active else { return }
+        defer { countBuffers() }
         let before = output.count
         let result = output.drain { [transport] in transport.send($0, from: $1) }
         if case .failed = result {
@@ -284,7 +292,7 @@ package final class UpstreamConnection: EventHandler, Flushable {
         }
         if output.count < before { armForAnswer() }
         if isTunnelEnded, output.isEmpty { return target.isTLS ? finishTunnel() : transport.closeWrite() }
-        if isCongested, output.count < target.highWater / 2 {
+        if isCongested, output.count < loop.buffers.highWater(target.highWater) / 2 {
             isCongested = false
             handler?.upstreamDrained()
         }
@@ -295,7 +303,10 @@ package final class UpstreamConnection: EventHandler, Flushable {
     private func pump() {
         guard !isPumping else { return }
         isPumping = true
-        defer { isPumping = false }
+        defer {
+            isPumping = false
+            countBuffers()
+        }
         while state == .active, !isPaused {
             if !pending.isEmpty {
                 let input = pending
@@ -319,7 +330,7 @@ package final class UpstreamConnection: EventHandler, Flushable {
     ///
     /// Returns whether to go on.
     private func receive() -> Bool {
-        let result = transport.receive(into: &loop.scratch.bytes)
+        let result = transport.receive(into: &loop.scratch.bytes, limit: loop.buffers.readSize)
         switch result {
         case .again:
             readable = false
