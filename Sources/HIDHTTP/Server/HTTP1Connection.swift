@@ -47,6 +47,8 @@ final class HTTP1Connection: EventHandler, Flushable, ConnectionMember {
     private var mayBeHTTP2: Bool
     /// Octets that must pass, in either direction, for a deadline to move.
     static let leastProgress = 1 << 10
+    /// How long ago the last answer of a client is that may well ask for more.
+    private static let restless = Delay(.seconds(1))
     /// How long a client may take between preface and first frame, which are written together.
     private static let prefaceTime = Delay(.milliseconds(200))
     /// How long a tunnel may be silent; nil: this is no tunnel.
@@ -81,7 +83,7 @@ final class HTTP1Connection: EventHandler, Flushable, ConnectionMember {
         }
         timer = LoopTimer { [unowned self] in deadlinePassed() }
         stream.requestStart = loop.now
-        arm(.header, settings.headerTimeout)
+        arm(.header, owner.isDraining ? Self.restless : settings.headerTimeout)
     }
 
     /// Whether nothing is under way: such a connection is closed at once when the server drains.
@@ -416,8 +418,13 @@ final class HTTP1Connection: EventHandler, Flushable, ConnectionMember {
     }
 
     /// Closes if nothing is under way; for the start of a drain.
+    ///
+    /// A client that was here a moment ago may be sending its next request now. It gets an answer that announces the
+    /// close instead of a reset, if it comes soon.
     func closeIfIdle() {
-        if isIdle { close() }
+        guard isIdle else { return }
+        guard loop.now &- stream.requestStart < Self.restless.nanoseconds else { return close() }
+        arm(.keepAlive, Self.restless)
     }
 
     /// Closes the write side first, so that the answer is not lost to a reset, and reads on for a while.
