@@ -36,7 +36,8 @@ package struct DescriptorPlan: Sendable, Equatable {
             "limits.descriptors",
             [
                 "limit": .integer(limit), "needed": .integer(needed),
-                "advice": "raise LimitNOFILE of the unit (or ulimit -n), or lower limits.connections or max_connections",
+                "advice":
+                    "raise LimitNOFILE of the unit (or ulimit -n), or lower limits.connections or max_connections",
             ])
     }
 }

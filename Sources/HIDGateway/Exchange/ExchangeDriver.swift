@@ -260,7 +260,9 @@ final class ExchangeDriver: ServerHandler {
         } catch {
             return giveUp(stream, Answer(.error, .gateway(.spoolFailed), status: 503, retryAfter: 1))
         }
-        guard case .length(let length) = stream.request.framing, length > UInt64(HeldContent.memoryLimit) else { return }
+        guard case .length(let length) = stream.request.framing, length > UInt64(HeldContent.memoryLimit) else {
+            return
+        }
         if contentCount >= Self.gatheredOfLarge { startForwarding(stream) }
     }
 

@@ -298,7 +298,11 @@ extension HTTP2Connection: HTTP2SessionDelegate {
 
     func requestBegan(_ stream: HTTP2Stream) {
         let exchange = makeExchange(stream)
-        if loop.backlog.sheds(above: settings.queueDelay.nanoseconds) { exchange.fail(.overload) } else { exchange.began() }
+        if loop.backlog.sheds(above: settings.queueDelay.nanoseconds) {
+            exchange.fail(.overload)
+        } else {
+            exchange.began()
+        }
     }
 
     func requestRefused(_ stream: HTTP2Stream, _ fault: RequestFault) {

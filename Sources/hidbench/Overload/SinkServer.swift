@@ -130,8 +130,9 @@ private final class SinkHandler: ServerHandler {
         if case .octets = work, left > 0 { pour(stream) }
     }
 
-    private func later(_ milliseconds: Int, _ stream: ServerStream, _ act: @escaping (SinkHandler, ServerStream) -> Void)
-    {
+    private func later(
+        _ milliseconds: Int, _ stream: ServerStream, _ act: @escaping (SinkHandler, ServerStream) -> Void
+    ) {
         let timer = LoopTimer { [weak self, weak stream] in
             if let self, let stream { act(self, stream) }
         }
