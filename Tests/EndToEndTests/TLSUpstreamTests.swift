@@ -56,6 +56,44 @@ struct TLSUpstreamTests {
         }
     }
 
+    @Test func `a name that a resolver knows keeps its own name in the handshake`() throws {
+        let folder = try TestFolder()
+        let server = try Server(folder, "right")
+        let names = try ScriptedNameServer(.addresses(["127.0.0.1"], life: 60))
+        let tls = { (name: String) in
+            Bench.Setup(
+                upstream: ", tls: { ca: \"\(server.certificate)\"\(name) }",
+                sections: "resolver: { nameservers: [\"\(names.address)\"] }")
+        }
+        let good = try Bench(tls(", server_name: localhost"), url: "https://api.test:\(server.port)")
+        #expect(try good.once(get("/a"))?.status == 200)
+        let bad = try Bench(tls(""), url: "https://api.test:\(server.port)")
+        let answer = try bad.once(get("/a"))
+        #expect(answer?.status == 502)
+        #expect(bad.line(of: answer)?["reason"].text == "dep.upstream_tls")
+    }
+
+    @Test func `health checks verify the certificate as well`() throws {
+        let folder = try TestFolder()
+        let server = try Server(folder, "right")
+        for (name, isGood) in [("localhost", true), ("other.test", false)] {
+            let tls = "tls: { ca: \"\(server.certificate)\", server_name: \(name) }"
+            let health = "health: { path: /, interval: 100ms, fall: 1 }"
+            let bench = try Bench(
+                .init(upstream: ", \(tls), \(health)"), url: "https://127.0.0.1:\(server.port)")
+            if isGood {
+                let deadline = Deadline()
+                var text = ""
+                while deadline.milliseconds > 0, !text.contains(/checks_total\{.*result="good"\} [1-9]/) {
+                    text = try bench.admin("/metrics")?.text ?? ""
+                }
+                #expect(text.contains(/checks_total\{.*result="bad"\} 0/))
+            } else {
+                #expect(bench.daemon.event("upstream.down")?["cause"].text?.contains("TLS") == true)
+            }
+        }
+    }
+
     @Test func `another authority or another name is 502`() throws {
         let folder = try TestFolder()
         let server = try Server(folder, "right")

@@ -5,7 +5,11 @@ package import HIDHTTP
 package struct UpstreamConfiguration: Sendable, Equatable {
     package var name: String
     /// At least one; all of them https, or none.
-    package var servers: [UpstreamServerConfiguration]
+    package var servers: [UpstreamServerConfiguration] {
+        didSet { authority = Self.authority(of: servers) }
+    }
+    /// What Host says when the client sent none: the first server.
+    package private(set) var authority: [UInt8]
     package var tls = UpstreamTLSConfiguration()
     package var connectTimeout: Duration = .seconds(2)
     /// From the last octet of the request to the head of the answer, and between reads of the content.
@@ -18,13 +22,18 @@ package struct UpstreamConfiguration: Sendable, Equatable {
     package init(name: String, url: UpstreamURL) {
         self.name = name
         servers = [UpstreamServerConfiguration(url: url)]
+        authority = Self.authority(of: servers)
     }
 
     /// The first server, whose host is the Host of requests that have none.
     package var url: UpstreamURL { servers.first?.url ?? UpstreamURL(isTLS: false, host: "", port: 0) }
     package var maximumConnections: Int { policy.maximumConnections }
-    /// What Host says when the client sent none.
-    var authority: [UInt8] { Array(UpstreamTarget(self, url).hostField.utf8) }
+
+    private static func authority(of servers: [UpstreamServerConfiguration]) -> [UInt8] {
+        guard let url = servers.first?.url else { return [] }
+        let target = UpstreamTarget(isTLS: url.isTLS, host: url.host, port: url.port, unixPath: url.unixPath)
+        return Array(target.hostField.utf8)
+    }
 }
 
 /// One entry of `servers`.

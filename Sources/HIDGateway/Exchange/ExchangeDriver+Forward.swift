@@ -15,8 +15,11 @@ struct ForwardState {
     var isHeldPending = false
     /// The client's request is complete.
     var isRequestComplete = false
-    /// Waits for a connection; the client's content is held back.
+    /// Waits for a connection.
     var isWaiting = false
+    /// Content that came meanwhile: enough of it is taken to notice that a client with a short request has left.
+    var early: [UInt8] = []
+    static let earlyLimit = 64 << 10
     /// Sent again already.
     var wasRetried = false
     /// The upgrade that the request asks for and the route allows.
@@ -58,7 +61,9 @@ extension ExchangeDriver: UpstreamHandler, UpstreamWaiter {
             guard let given = try pool.acquireOrWait(for: self, isHeadRequest: isHead, preamble: state.preamble) else {
                 forward?.isWaiting = true
                 services.relieve()
-                return stream.pauseContent()
+                // What is held goes out first, so nothing may come after it before that.
+                if held != nil { stream.pauseContent() }
+                return
             }
             begin(given, stream)
         } catch {
@@ -74,6 +79,9 @@ extension ExchangeDriver: UpstreamHandler, UpstreamWaiter {
         if !isRequestEnded, request.framing != .none { becameSlow() }
         if held == nil, request.expectsContinue, request.framing != .none { stream.sendInterim(status: 100) }
         sendHeld()
+        guard let early = forward?.early, !early.isEmpty else { return }
+        forward?.early = []
+        write(early.span, to: given)
     }
 
     func upstreamReady(_ given: UpstreamConnection) {
@@ -160,6 +168,11 @@ extension ExchangeDriver: UpstreamHandler, UpstreamWaiter {
     }
 
     func sendContent(_ content: Span<UInt8>, _ stream: ServerStream) {
+        if forward?.isWaiting == true {
+            forward?.early.append(copying: content)
+            if let early = forward?.early, early.count > ForwardState.earlyLimit { stream.pauseContent() }
+            return
+        }
         // While held content is still going out the client is paused, so the order is kept.
         guard let upstream else { return }
         write(content, to: upstream)

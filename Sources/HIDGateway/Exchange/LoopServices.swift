@@ -182,9 +182,10 @@ package final class LoopServices: ServerHandlerFactory {
             if let former, former.cluster === cluster { return former }
             return UpstreamPool(loop: loop, cluster: cluster, replacing: former)
         }
-        for pool in gone.values { pool.close() }
-        if !gone.isEmpty { formerPools = Array(gone.values) }
         poolsPlan = plan
+        if !gone.isEmpty { formerPools = Array(gone.values) }
+        // Last: who is refused may come back with the next request.
+        for pool in gone.values { pool.close() }
     }
 
     /// Closes connections to upstreams that nobody uses; for the end of a drain.

@@ -25,6 +25,7 @@ final class HTTP2Connection: EventHandler, Flushable, ConnectionMember {
     private var isFlushScheduled = false
     private var isFraming = false
     private var isPumping = false
+    private var discarded = 0
     var stage = Stage.open
     var clock: HTTP2Clock
     /// Exchanges that are over for the client while work for them goes on.
@@ -90,6 +91,15 @@ final class HTTP2Connection: EventHandler, Flushable, ConnectionMember {
         if readable { pump() }
     }
 
+    /// Whether octets of the client are read: behind a fault only so many that GOAWAY is not lost to a reset.
+    private var wantsInput: Bool {
+        switch stage {
+        case .open: session.fault == nil
+        case .lingering: discarded <= settings.drainBytes
+        case .closed: false
+        }
+    }
+
     /// Tells the loop how much waits here, and asks whether it may be as much as usual.
     private func countBuffers() {
         let waiting = output.count + session.waitingInput + session.waitingOutput
@@ -98,6 +108,8 @@ final class HTTP2Connection: EventHandler, Flushable, ConnectionMember {
     }
 
     /// Reads until the socket is empty or the session is over.
+    ///
+    /// The windows and budgets of the session bound how much a client can send before anything is written.
     private func pump() {
         guard !isPumping else { return }
         isPumping = true
@@ -105,7 +117,7 @@ final class HTTP2Connection: EventHandler, Flushable, ConnectionMember {
             isPumping = false
             countBuffers()
         }
-        while readable, stage != .closed {
+        while readable, wantsInput {
             switch transport.receive(into: &loop.scratch.bytes) {
             case .again: readable = false
             case .failed: return lose(.closed)
@@ -121,7 +133,7 @@ final class HTTP2Connection: EventHandler, Flushable, ConnectionMember {
     }
 
     private func received(_ count: Int) {
-        guard stage == .open, session.fault == nil else { return }
+        guard stage == .open else { return discarded += count }
         releaseIdle()
         let octets = loop.scratch.bytes
         session.receive(octets.span.extracting(0..<count), now: loop.now)

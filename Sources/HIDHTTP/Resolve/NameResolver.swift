@@ -17,6 +17,9 @@ internal import Glibc
     private var watches: [Int32: SocketWatch] = [:]
     private var timer: LoopTimer?
 
+    /// Addresses that are used of one name.
+    private static let maximumAddresses = 128
+
     private static let isInitialised: Bool = ares_library_init(hid_ares_library_all) == hid_ares_success
 
     init(_ settings: ResolverSettings, loop: EventLoop) {
@@ -115,7 +118,7 @@ internal import Glibc
         }
         var found = ResolvedName(addresses: [], life: .max)
         var node = unsafe info.pointee.nodes
-        while let next = unsafe node {
+        while let next = unsafe node, found.addresses.count < maximumAddresses {
             if let address = unsafe address(next.pointee), !found.addresses.contains(address) {
                 found.addresses.append(address)
                 unsafe found.life = min(found.life, Int(max(next.pointee.ai_ttl, 0)))

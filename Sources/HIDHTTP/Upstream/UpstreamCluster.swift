@@ -88,7 +88,7 @@ package final class UpstreamCluster: Sendable {
 
     // MARK: - Room
 
-    var hasRoom: Bool { open < policy.maximumConnections }
+    var hasRoom: Bool { count.open.load(ordering: .sequentiallyConsistent) < policy.maximumConnections }
 
     /// Counts one more connection; false when that is one too many.
     func reserve(_ server: UpstreamServer) -> Bool {
@@ -100,8 +100,8 @@ package final class UpstreamCluster: Sendable {
     }
 
     func release(_ server: UpstreamServer) {
-        count.open.subtract(1, ordering: .relaxed)
-        server.addresses.open.subtract(1, ordering: .relaxed)
+        count.open.subtract(1, ordering: .sequentiallyConsistent)
+        server.addresses.open.subtract(1, ordering: .sequentiallyConsistent)
     }
 
     // MARK: - Fitness
@@ -143,7 +143,7 @@ package final class UpstreamCluster: Sendable {
 
     /// Tells every loop but one that connections may have to be given away.
     func askOthers(than door: PoolDoor) {
-        for other in doors.withLock({ $0 }) where other !== door { other.knock { $0.giveAway() } }
+        for other in doors.withLock({ $0 }) where other !== door { other.ask() }
     }
 
     /// Addresses or their fitness changed: the loops look again, and who waits may go on.
@@ -164,6 +164,18 @@ final class PoolDoor: @unchecked Sendable {
 
     init(loop: EventLoop) {
         self.loop = loop
+    }
+
+    /// Whether it was asked to give connections away and has not answered yet.
+    private let isAsked = Atomic<Bool>(false)
+
+    /// Asks the loop to give connections away; many who ask at once are one.
+    func ask() {
+        guard !isAsked.exchange(true, ordering: .relaxed) else { return }
+        knock { [self] pool in
+            isAsked.store(false, ordering: .relaxed)
+            pool.giveAway()
+        }
     }
 
     func knock(_ body: @escaping @Sendable (UpstreamPool) -> Void) {

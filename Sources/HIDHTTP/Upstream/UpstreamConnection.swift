@@ -170,6 +170,7 @@ package final class UpstreamConnection: EventHandler, Flushable {
         isCongested = failed.isCongested
         expectsSwitch = failed.expectsSwitch
         requestEnded = failed.requestEnded
+        expectsSwitch = failed.expectsSwitch
         guard state == .active else { return }
         armForAnswer()
         scheduleFlush()

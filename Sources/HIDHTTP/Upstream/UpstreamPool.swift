@@ -140,9 +140,10 @@ package final class UpstreamPool {
         guard !places.isEmpty else { return isPending ? .full : .none(.resolve) }
         let isPanicking = !places.contains { $0.endpoint.isFit(now) }
         cluster.note(isPanicking: isPanicking)
-        rotation = (rotation + 1) % places.count
+        // A second choice must not shift the turns of the first ones.
+        if tried.isEmpty { rotation = (rotation + 1) % places.count }
         var isFull = false
-        let index = Balancer.pick(count: places.count, from: rotation) { index in
+        let index = Balancer.pick(count: places.count, from: rotation % places.count) { index in
             let place = places[index]
             let endpoint = place.endpoint
             guard isPanicking || endpoint.isFit(now), !tried.contains(where: { $0 === endpoint }) else { return nil }
@@ -193,8 +194,8 @@ package final class UpstreamPool {
     // MARK: - Waiting
 
     private func wait(_ client: Client, _ isHeadRequest: Bool, _ preamble: [UInt8]) throws(UpstreamFault) {
-        guard !isRetired, cluster.policy.queueSize > 0 else { throw .tooManyConnections }
-        guard cluster.waiting.add(1, ordering: .relaxed).newValue <= cluster.policy.queueSize else {
+        guard !isRetired, cluster.policy.queueSize > 0 else { throw places.isEmpty ? .resolve : .tooManyConnections }
+        guard cluster.waiting.add(1, ordering: .sequentiallyConsistent).newValue <= cluster.policy.queueSize else {
             cluster.waiting.subtract(1, ordering: .relaxed)
             throw .queueFull
         }
@@ -206,7 +207,7 @@ package final class UpstreamPool {
         queueChanged()
         // What came free between the look and the entry is seen here; what idles elsewhere is asked for.
         loop.afterEvents { [weak self] in self?.settle() }
-        if !cluster.hasRoom { cluster.askOthers(than: door) }
+        cluster.askOthers(than: door)
     }
 
     /// Takes a client that lost its interest out of the queue.
@@ -238,7 +239,8 @@ package final class UpstreamPool {
 
     /// A connection came free or was closed here.
     func roomAppeared() {
-        guard cluster.waiting.load(ordering: .relaxed) > 0 else { return }
+        // Either this sees who waits, or who waits sees the room.
+        guard cluster.waiting.load(ordering: .sequentiallyConsistent) > 0 else { return }
         loop.afterEvents { [weak self] in self?.settle() }
     }
 
@@ -258,23 +260,37 @@ package final class UpstreamPool {
 
     /// False when there is nothing for it yet.
     private func serveFirst() -> Bool {
-        let found = place(avoiding: [])
-        if case .full = found { return false }
-        guard let entry = popFirst() else { return false }
-        queueChanged()
+        guard let entry = queue.first else { return false }
+        let client = entry.waiter.client
         do throws(UpstreamFault) {
-            switch found {
-            case .at(let place):
-                let connection = try begin(
-                    at: place, entry.waiter.client, entry.isHeadRequest, entry.preamble, fresh: false)
-                entry.waiter.client.upstreamReady(connection)
+            switch place(avoiding: []) {
+            case .full:
+                giveUpUnfit()
+                return false
             case .none(let fault): throw fault
-            case .full: throw .tooManyConnections
+            case .at(let place):
+                let connection = try begin(at: place, client, entry.isHeadRequest, entry.preamble, fresh: false)
+                dropFirst()
+                client.upstreamReady(connection)
             }
         } catch {
-            entry.waiter.client.upstreamRefused(error)
+            // Another loop took the room first: the place in the queue stays.
+            guard error != .tooManyConnections else { return false }
+            dropFirst()
+            client.upstreamRefused(error)
         }
         return true
+    }
+
+    /// Closes one idle connection to an address that gets nothing: it takes the room of one that would.
+    private func giveUpUnfit() {
+        guard !cluster.hasRoom else { return }
+        _ = places.first { $0.hasIdle && !$0.endpoint.isFit(loop.now) }?.closeOneIdle()
+    }
+
+    private func dropFirst() {
+        _ = popFirst()
+        queueChanged()
     }
 
     /// Closes one idle connection when others wait for the room that it takes.
