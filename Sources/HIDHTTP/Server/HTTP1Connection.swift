@@ -6,7 +6,7 @@ internal import CLinux
 ///
 /// Pipelined requests wait in the socket until the exchange before them is over, so answers cannot change places and
 /// a fault in a later request cannot spoil an earlier answer. Confined to its loop.
-final class HTTP1Connection: EventHandler, Flushable, ConnectionMember {
+final class HTTP1Connection: EventHandler, Flushable, ConnectionMember, Newcomer {
     enum RequestPhase { case head, content, complete }
     enum ResponsePhase: Equatable { case none, started(chunked: Bool), ended }
     enum Stage { case open, lingering, closed }
@@ -34,6 +34,8 @@ final class HTTP1Connection: EventHandler, Flushable, ConnectionMember {
     private var readable = false
     private var peerClosed = false
     private var isPumping = false
+    /// A request has come and waits for its turn.
+    private var isQueued = false
     var isFlushScheduled = false
     var closesAfterResponse = false
     var discardsContent = false
@@ -101,13 +103,26 @@ final class HTTP1Connection: EventHandler, Flushable, ConnectionMember {
         if events & hid_epoll_read_hangup != 0 {
             peerClosed = true
             // Gave up waiting: whatever it sent is not worth the time of those who still wait.
-            if loop.backlog.isBehind, !exchangeActive, output.isEmpty, stage == .open { return close() }
+            if loop.isCrowded, !exchangeActive, output.isEmpty, stage == .open { return close() }
             let isWaiting = exchangeActive && requestPhase == .complete && responsePhase != .ended
             if isWaiting, tunnelIdle == nil { return lose(.closed) }
             if stage == .open, requestPhase == .complete, responsePhase == .ended, output.isEmpty { return close() }
         }
         if events & (hid_epoll_in | hid_epoll_read_hangup) != 0 { readable = true }
-        if readable { pump() }
+        if readable { begin() }
+    }
+
+    /// Goes on reading: at once, or where much is under way, a new request when its turn comes.
+    private func begin() {
+        guard loop.isCrowded, stage == .open, !exchangeActive, pending.isEmpty else { return pump() }
+        guard !isQueued else { return }
+        isQueued = true
+        loop.admitLater(self)
+    }
+
+    func admit() {
+        isQueued = false
+        pump()
     }
 
     private func deadlinePassed() {
@@ -116,6 +131,8 @@ final class HTTP1Connection: EventHandler, Flushable, ConnectionMember {
             // The preface alone is a malformed request of HTTP/1.
             mayBeHTTP2 = false
             pumpLater()
+        case .header where isQueued, .keepAlive where isQueued:
+            arm(.header, settings.headerTimeout)
         case .header:
             guard !pending.isEmpty else { return close() }
             refuse(.headTimeout)
@@ -404,7 +421,10 @@ final class HTTP1Connection: EventHandler, Flushable, ConnectionMember {
         arm(
             pending.isEmpty ? .keepAlive : .header, pending.isEmpty ? settings.keepAliveTimeout : settings.headerTimeout
         )
-        pumpLater()
+        guard loop.isCrowded, !isQueued else { return pumpLater() }
+        guard readable || !pending.isEmpty else { return }
+        isQueued = true
+        loop.admitLater(self)
     }
 
     /// Nothing more will be read: closes once what was written has left.
