@@ -31,7 +31,7 @@ import Testing
         #expect(bench.upstream.requests.first?.body == body)
     }
 
-    @Test func `no 100 before a refusal`() throws {
+    @Test func `no 100 before a refusal (haproxy 3316)`() throws {
         let bench = try Bench()
         let client = try bench.client()
         try client.send(
@@ -63,10 +63,10 @@ import Testing
         #expect(upstream.accepted == 5, "a connection with half a request on it was used again")
     }
 
-    @Test func `a refusal can be read by a client that uploads 10 MB first`() throws {
+    @Test func `a refusal can be read by a client that uploads 10 MB first (haproxy 761)`() throws {
         let bench = try Bench()
         let body = [UInt8](repeating: 0x61, count: 10 << 20)
-        for run in 0..<20 {
+        for run in 0..<100 {
             let client = try bench.client()
             try client.send("POST /api/v1/login HTTP/1.1\r\nHost: a\r\nContent-Length: \(body.count)\r\n\r\n")
             do { try client.send(body) } catch WireError.reset {}

@@ -7,7 +7,8 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct OverloadGoodputTests {
     @Test func `an upstream that is asked for ten times what it can do still does it`() throws {
         let upstream = try LoadUpstream()
-        let setup = Bench.Setup(upstream: ", max_connections: 2", sections: "access_log: { to: \"off\" }")
+        let setup = Bench.Setup(
+            upstream: ", max_connections: 2, queue: { size: 10 }", sections: "access_log: { to: \"off\" }")
         let bench = try Bench(setup, url: upstream.url)
         let peak = try #require(
             try bench.measure("peak", ["--target", "/hold/20", "--connections", "2", "--seconds", "2"]))

@@ -109,7 +109,7 @@ struct BadAnswer: Sendable, CustomTestStringConvertible {
         #expect(line?["decision"].text == "error")
     }
 
-    @Test func `stray bytes on an idle connection reach no client`() throws {
+    @Test func `stray bytes on an idle connection reach no client (curl 10690)`() throws {
         let board = Monitor((isIdle: false, isClosed: false))
         let upstream = try ScriptedUpstream { peer in
             while let request = try peer.request() {
@@ -141,7 +141,7 @@ struct BadAnswer: Sendable, CustomTestStringConvertible {
         for round in 0..<20 { #expect(try client.exchange(get("/n\(round)"))?.text == "/n\(round)") }
     }
 
-    @Test func `bytes after an answer without content reach no client`() throws {
+    @Test func `bytes after an answer without content reach no client (contour 4458, envoy 9274)`() throws {
         let upstream = try ScriptedUpstream { peer in
             while let request = try peer.request() {
                 if request.method == "HEAD" {

@@ -96,9 +96,11 @@ import Testing
 
     /// The proxies are 10.0.0.1, which connects, and 10.0.0.2 before it; each appends what it saw.
     @Test(arguments: ["X-Forwarded-For: ", "Forwarded: for="])
-    func `the right-most untrusted hop is the client with 0, 1 and 2 trusted proxies and a forged list`(
-        field: String
-    ) throws {
+    func
+        `the right-most untrusted hop is the client with 0, 1 and 2 trusted proxies and a forged list (oauth2-proxy 3478, gorouter 179)`(
+            field: String
+        ) throws
+    {
         let separator = field.hasPrefix("X") ? ", " : ", for="
         let forged = ["192.0.2.66", "10.0.0.2", "10.9.9.9", "unknown", "x", "192.0.2.66, 10.0.0.2"]
         for made in forged {

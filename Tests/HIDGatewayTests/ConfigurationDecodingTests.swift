@@ -118,6 +118,8 @@ import Testing
         #expect(limits.body == 4096)
         #expect(limits.connections == 100)
         #expect(limits.connectionsPerClient == 10)
+        #expect(limits.buffered == 1 << 30)
+        #expect(limits.queueDelay == .milliseconds(250))
         #expect(limits.failedVerificationsPerClient == 5)
         #expect(limits.failedVerifications == .always)
         let timeouts = configuration.timeouts
@@ -215,6 +217,8 @@ import Testing
           body: 4096
           connections: 100
           per_client: 10
+          buffered: 1GiB
+          queue_delay: 250ms
           failed_verifications: { per_client: 5, when: always }
         timeouts: { header: 1s, body_idle: 2s, keep_alive: 3s, write: 4s, drain: 5s }
         loops: 3

@@ -43,15 +43,19 @@ package final class ChildProcess: Sendable {
     private let output = Monitor(Output())
     private let exit = Monitor<Int32?>(nil)
 
-    /// Starts a program with exactly these arguments and the present environment, changed as told.
-    package init(_ program: String, _ arguments: [String], environment changes: [String: String] = [:]) throws {
+    /// Starts a program with exactly these arguments and the present environment, changed as told; `socket` is its
+    /// descriptor 3.
+    package init(
+        _ program: String, _ arguments: [String], environment changes: [String: String] = [:], socket: Wire? = nil
+    ) throws {
         let (near, far) = try Wire.pair()
         var environment = ProcessInfo.processInfo.environment
         environment["STATE_DIRECTORY"] = nil
         environment["NOTIFY_SOCKET"] = nil
         environment.merge(changes) { $1 }
         pid = try Self.spawn(
-            program, [program] + arguments, environment.map { "\($0.key)=\($0.value)" }, output: far.descriptor)
+            program, [program] + arguments, environment.map { "\($0.key)=\($0.value)" }, output: far.descriptor,
+            socket: socket?.descriptor)
         far.close()
         Thread.detachNewThread { [output] in Self.gather(near, output) }
         Thread.detachNewThread { [exit, pid] in
@@ -67,7 +71,7 @@ package final class ChildProcess: Sendable {
     }
 
     private static func spawn(
-        _ program: String, _ arguments: [String], _ environment: [String], output: Int32
+        _ program: String, _ arguments: [String], _ environment: [String], output: Int32, socket: Int32?
     ) throws -> Int32 {
         var actions = unsafe posix_spawn_file_actions_t()
         unsafe posix_spawn_file_actions_init(&actions)
@@ -75,6 +79,7 @@ package final class ChildProcess: Sendable {
         unsafe posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         unsafe posix_spawn_file_actions_adddup2(&actions, output, 1)
         unsafe posix_spawn_file_actions_adddup2(&actions, output, 2)
+        if let socket { unsafe posix_spawn_file_actions_adddup2(&actions, socket, 3) }
         // A program must get along by itself: what this process ignores, or this thread blocks, would be so there, too.
         var attributes = posix_spawnattr_t()
         unsafe posix_spawnattr_init(&attributes)
@@ -167,9 +172,20 @@ package final class DaemonProcess: Sendable {
 
     /// Starts a daemon, hidgated unless told otherwise, and waits until it is ready.
     package init(
-        _ program: String = DaemonProcess.program, configuration path: String, environment: [String: String] = [:]
+        _ program: String = DaemonProcess.program, configuration path: String, environment: [String: String] = [:],
+        socket: Wire? = nil
     ) throws {
-        let child = try ChildProcess(program, ["--config", path], environment: environment)
+        let child =
+            if let socket {
+                // As a service manager does it: the socket is descriptor 3, and meant for that very process.
+                try ChildProcess(
+                    "/bin/sh", ["-c", "LISTEN_PID=$$ exec \"$0\" \"$@\"", program, "--config", path],
+                    environment: environment.merging(["LISTEN_FDS": "1", "LISTEN_FDNAMES": "http"]) { first, _ in first
+                    },
+                    socket: socket)
+            } else {
+                try ChildProcess(program, ["--config", path], environment: environment)
+            }
         self.child = child
         let ready = child.firstLine { line -> JSONValue? in
             guard line.hasPrefix("{"), let json = JSONValue(line), json["event"].text == "ready" else { return nil }
@@ -196,7 +212,7 @@ package final class DaemonProcess: Sendable {
     package func event(_ name: String, count: Int = 1, within time: Duration = .seconds(20)) -> JSONValue? {
         var left = count
         return child.firstLine(Deadline(in: time)) { line in
-            guard let json = JSONValue(line), json["event"].text == name else { return nil }
+            guard line.contains(name), let json = JSONValue(line), json["event"].text == name else { return nil }
             left -= 1
             return left > 0 ? nil : json
         }

@@ -69,6 +69,7 @@ package struct Registration: Equatable, Sendable {
     private var timers = TimerHeap()
     private var deferred: [() -> Void] = []
     private var flushes: [any Flushable] = []
+    private var newcomers = AdmissionQueue()
     private let inbox = Mutex<[@Sendable () -> Void]>([])
     /// The thread that serves the loop now, 0 when none does.
     private let thread = Atomic<UInt>(0)
@@ -158,6 +159,18 @@ package struct Registration: Equatable, Sendable {
     /// Loop only.
     func flushAfterEvents(_ target: any Flushable) {
         flushes.append(target)
+    }
+
+    /// Whether a request that comes now should wait until what is under way has had its turn.
+    ///
+    /// Loop only.
+    var isCrowded: Bool { backlog.isBehind || !newcomers.isEmpty }
+
+    /// Lets a request wait for its turn.
+    ///
+    /// Loop only.
+    func admitLater(_ newcomer: any Newcomer) {
+        newcomers.append(newcomer, now: now)
     }
 
     /// Moves a timer.
@@ -252,10 +265,12 @@ package struct Registration: Equatable, Sendable {
         defer { thread.store(0, ordering: .relaxed) }
         var turn = 0
         while turn < Self.turnsPerCall, source != nil {
-            let linger = turn == 0 ? 0 : Self.lingerMilliseconds
+            let linger = turn == 0 || !newcomers.isEmpty ? 0 : Self.lingerMilliseconds
             guard runTurn(waiting: min(linger, untilNextTimer())) || turn == 0 else { break }
             turn += 1
         }
+        // The source tells of events, and a request that waits here has had its own.
+        if !newcomers.isEmpty { enqueue {} }
         armAlarm()
     }
 
@@ -273,7 +288,8 @@ package struct Registration: Equatable, Sendable {
             unsafe dispatch(event.data.u64, event.events)
             runDeferred()
         }
-        let fired = runTimers()
+        let fired = runTimers() || !newcomers.isEmpty
+        runNewcomers()
         runFlushes()
         buffers.tell()
         turns.add(1, ordering: .relaxed)
@@ -316,6 +332,17 @@ package struct Registration: Equatable, Sendable {
             fired = true
         }
         return fired
+    }
+
+    private func runNewcomers() {
+        guard !newcomers.isEmpty else { return }
+        for _ in 0..<AdmissionQueue.perTurn {
+            guard let (newcomer, since) = newcomers.popFirst() else { break }
+            backlog.admitted(after: now &- since)
+            newcomer.admit()
+            runDeferred()
+        }
+        if newcomers.isEmpty { backlog.admitted(after: 0) }
     }
 
     private func runFlushes() {

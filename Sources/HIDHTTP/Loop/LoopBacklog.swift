@@ -13,8 +13,12 @@ package struct LoopBacklog {
     let mark: Int32
     private var sent: UInt64?
     private var credit = 0
-    /// Nanoseconds an event waits, as known now.
-    package private(set) var delay: UInt64 = 0
+    /// Nanoseconds an event waits in the kernel, as known now.
+    private var kernelDelay: UInt64 = 0
+    /// Nanoseconds the request that was admitted last has waited since its event.
+    private var admissionDelay: UInt64 = 0
+    /// Nanoseconds a request waits, as known now.
+    package var delay: UInt64 { kernelDelay &+ admissionDelay }
     /// Whether the last turn left events behind.
     package private(set) var isBehind = false
 
@@ -26,11 +30,11 @@ package struct LoopBacklog {
     mutating func turn(isFull: Bool, now: UInt64) {
         isBehind = isFull
         guard isFull else {
-            delay = 0
+            kernelDelay = 0
             return
         }
         if let sent {
-            delay = max(delay, now &- sent)
+            kernelDelay = max(kernelDelay, now &- sent)
         } else {
             sent = now
             var one: UInt64 = 1
@@ -41,8 +45,13 @@ package struct LoopBacklog {
     /// The mark has come through.
     mutating func markArrived(now: UInt64) {
         guard let sent else { return }
-        delay = now &- sent
+        kernelDelay = now &- sent
         self.sent = nil
+    }
+
+    /// A request begins that has waited so long; 0: none waits any more.
+    mutating func admitted(after wait: UInt64) {
+        admissionDelay = wait
     }
 
     /// Whether the request at hand is one of those that must be refused so that the others wait no longer than

@@ -39,7 +39,8 @@ final class Acceptor: EventHandler {
     }
 
     func handle(events: UInt32) {
-        guard group.loop.backlog.delay <= group.settings.queueDelay.nanoseconds else {
+        // Half of it: whoever is let in waits as long again as those before.
+        guard group.loop.backlog.delay <= group.settings.queueDelay.nanoseconds / 2 else {
             return suspend(Self.backlogPause)
         }
         for _ in 0..<Self.batch {
@@ -60,9 +61,19 @@ final class Acceptor: EventHandler {
                 }
                 return
             }
+            if group.loop.isCrowded, hasLeft(client) {
+                close(client)
+                continue
+            }
             if storage.ss_family != sa_family_t(AF_UNIX) { setNoDelay(client) }
             group.accepted(client, from: PeerEndpoint(storage), listener: listener, settings: settings)
         }
+    }
+
+    /// Whether a client that waited in the kernel has given up: nothing of it is worth the time of those who have not.
+    private func hasLeft(_ client: Int32) -> Bool {
+        var entry = pollfd(fd: client, events: Int16(bitPattern: UInt16(hid_epoll_read_hangup)), revents: 0)
+        return unsafe poll(&entry, 1, 0) > 0
     }
 
     private func setNoDelay(_ client: Int32) {

@@ -6,7 +6,7 @@ internal import CLinux
 ///
 /// Pipelined requests wait in the socket until the exchange before them is over, so answers cannot change places and
 /// a fault in a later request cannot spoil an earlier answer. Confined to its loop.
-final class HTTP1Connection: EventHandler, Flushable, ConnectionMember {
+final class HTTP1Connection: EventHandler, Flushable, ConnectionMember, Newcomer {
     enum RequestPhase { case head, content, complete }
     enum ResponsePhase: Equatable { case none, started(chunked: Bool), ended }
     enum Stage { case open, lingering, closed }
@@ -34,6 +34,8 @@ final class HTTP1Connection: EventHandler, Flushable, ConnectionMember {
     private var readable = false
     private var peerClosed = false
     private var isPumping = false
+    /// A request has come and waits for its turn.
+    private var isQueued = false
     var isFlushScheduled = false
     var closesAfterResponse = false
     var discardsContent = false
@@ -47,6 +49,8 @@ final class HTTP1Connection: EventHandler, Flushable, ConnectionMember {
     private var mayBeHTTP2: Bool
     /// Octets that must pass, in either direction, for a deadline to move.
     static let leastProgress = 1 << 10
+    /// How long ago the last answer of a client is that may well ask for more.
+    private static let restless = Delay(.seconds(1))
     /// How long a client may take between preface and first frame, which are written together.
     private static let prefaceTime = Delay(.milliseconds(200))
     /// How long a tunnel may be silent; nil: this is no tunnel.
@@ -81,7 +85,7 @@ final class HTTP1Connection: EventHandler, Flushable, ConnectionMember {
         }
         timer = LoopTimer { [unowned self] in deadlinePassed() }
         stream.requestStart = loop.now
-        arm(.header, settings.headerTimeout)
+        arm(.header, owner.isDraining ? Self.restless : settings.headerTimeout)
     }
 
     /// Whether nothing is under way: such a connection is closed at once when the server drains.
@@ -99,13 +103,26 @@ final class HTTP1Connection: EventHandler, Flushable, ConnectionMember {
         if events & hid_epoll_read_hangup != 0 {
             peerClosed = true
             // Gave up waiting: whatever it sent is not worth the time of those who still wait.
-            if loop.backlog.isBehind, !exchangeActive, output.isEmpty, stage == .open { return close() }
+            if loop.isCrowded, !exchangeActive, output.isEmpty, stage == .open { return close() }
             let isWaiting = exchangeActive && requestPhase == .complete && responsePhase != .ended
             if isWaiting, tunnelIdle == nil { return lose(.closed) }
             if stage == .open, requestPhase == .complete, responsePhase == .ended, output.isEmpty { return close() }
         }
         if events & (hid_epoll_in | hid_epoll_read_hangup) != 0 { readable = true }
-        if readable { pump() }
+        if readable { begin() }
+    }
+
+    /// Goes on reading: at once, or where much is under way, a new request when its turn comes.
+    private func begin() {
+        guard loop.isCrowded, stage == .open, !exchangeActive, pending.isEmpty else { return pump() }
+        guard !isQueued else { return }
+        isQueued = true
+        loop.admitLater(self)
+    }
+
+    func admit() {
+        isQueued = false
+        pump()
     }
 
     private func deadlinePassed() {
@@ -114,6 +131,8 @@ final class HTTP1Connection: EventHandler, Flushable, ConnectionMember {
             // The preface alone is a malformed request of HTTP/1.
             mayBeHTTP2 = false
             pumpLater()
+        case .header where isQueued, .keepAlive where isQueued:
+            arm(.header, settings.headerTimeout)
         case .header:
             guard !pending.isEmpty else { return close() }
             refuse(.headTimeout)
@@ -402,7 +421,10 @@ final class HTTP1Connection: EventHandler, Flushable, ConnectionMember {
         arm(
             pending.isEmpty ? .keepAlive : .header, pending.isEmpty ? settings.keepAliveTimeout : settings.headerTimeout
         )
-        pumpLater()
+        guard loop.isCrowded, !isQueued else { return pumpLater() }
+        guard readable || !pending.isEmpty else { return }
+        isQueued = true
+        loop.admitLater(self)
     }
 
     /// Nothing more will be read: closes once what was written has left.
@@ -416,8 +438,13 @@ final class HTTP1Connection: EventHandler, Flushable, ConnectionMember {
     }
 
     /// Closes if nothing is under way; for the start of a drain.
+    ///
+    /// A client that was here a moment ago may be sending its next request now. It gets an answer that announces the
+    /// close instead of a reset, if it comes soon.
     func closeIfIdle() {
-        if isIdle { close() }
+        guard isIdle else { return }
+        guard loop.now &- stream.requestStart < Self.restless.nanoseconds else { return close() }
+        arm(.keepAlive, Self.restless)
     }
 
     /// Closes the write side first, so that the answer is not lost to a reset, and reads on for a while.

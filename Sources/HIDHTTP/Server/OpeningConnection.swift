@@ -44,7 +44,11 @@ final class OpeningConnection: EventHandler, ConnectionMember {
         if let timer { loop.set(timer, after: owner.settings.headerTimeout) }
     }
 
-    func closeIfIdle() { end() }
+    /// A client that connects as the server drains gets a moment for its one request.
+    func closeIfIdle() {
+        if let timer { loop.set(timer, after: Delay(.seconds(1))) }
+    }
+
     func cut() { end() }
 
     func handle(events: UInt32) {

@@ -149,7 +149,8 @@ final class LoadCourse: @unchecked Sendable {
     func answered(_ client: LoadClient, status: Int, isOpen: Bool) {
         let now = MonotonicClock.now()
         if !isOpen { clients[ObjectIdentifier(client)] = nil }
-        if client.due >= counted, now < end {
+        // By when they end: by when they begin, those still under way at the end would be missing.
+        if now >= counted, now < end {
             switch status {
             case 200:
                 result.good += 1

@@ -89,7 +89,7 @@ struct OverloadRun {
             _ = try Pause.until(20) { () throws(BenchError) in herd.state().open >= few }
             let result = course(rate: rate, connections: connections)
             with.add(result.latency.quantile(0.99))
-            bad += result.due - result.good
+            bad += result.refused + result.otherStatus + result.late + result.lost + result.unsent
             let state = herd.state()
             open.add(Double(state.open))
             cuts += state.cuts

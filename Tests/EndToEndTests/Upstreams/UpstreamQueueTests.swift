@@ -181,7 +181,7 @@ import Testing
         let health = "health: { path: /up, interval: 100ms, fall: 1, rise: 100 }"
         let bench = try Bench(
             .init(
-                upstream: ", max_connections: 1, idle_timeout: 1h, queue: { timeout: 20s }, \(health)",
+                upstream: ", max_connections: 1, idle_timeout: 1h, queue: { timeout: 3s }, \(health)",
                 servers: [server(a, ", weight: 256"), server(b)]),
             upstream: a)
         #expect(try bench.once(get("/x"))?.text == "a")

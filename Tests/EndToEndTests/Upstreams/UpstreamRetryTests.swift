@@ -135,7 +135,8 @@ import Testing
                 request = try peer.requestHead()
             }
             guard request != nil else { return }
-            _ = try peer.wire.receive()
+            // A part of the content may have come with the head.
+            if peer.reader.buffer.isEmpty { _ = try peer.wire.receive() }
             try peer.send("HTTP/1.1 401 No\r\nContent-Length: 4\r\n\r\nnope")
             _ = peer.wire.isEnded()
         }
