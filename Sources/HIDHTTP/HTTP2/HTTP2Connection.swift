@@ -46,6 +46,7 @@ final class HTTP2Connection: EventHandler, Flushable, ConnectionMember {
         listener = opened.listener
         registration = opened.registration
         early = opened.early
+        peerClosed = opened.peerClosed
         security = opened.transport.tls.flatMap { ConnectionSecurity($0) }
         self.owner = owner
         loop = owner.loop

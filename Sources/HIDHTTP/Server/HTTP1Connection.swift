@@ -76,6 +76,7 @@ final class HTTP1Connection: EventHandler, Flushable, ConnectionMember, Newcomer
             self.registration = registration
             loop.reassign(registration, to: self)
             readable = true
+            peerClosed = opened.peerClosed
             pending = opened.early
             stream.bytesIn = opened.early.count
             pumpLater()
@@ -324,7 +325,8 @@ final class HTTP1Connection: EventHandler, Flushable, ConnectionMember, Newcomer
             self,
             OpenedConnection(
                 transport: transport, peer: stream.peer, countedPeer: countedPeer, listener: stream.listener,
-                registration: registration, early: pending))
+                registration: registration, early: pending,
+                peerClosed: peerClosed))
     }
 
     /// Returns the octets of a complete head, nil when there is none yet or it was refused.

@@ -20,6 +20,8 @@ final class OpeningConnection: EventHandler, ConnectionMember {
     private var session: TLSServerSession?
     private var registration: Registration?
     private var timer: LoopTimer?
+    /// The edge that says so is gone when the carrier takes over.
+    private var peerClosed = false
     /// A client behind a PROXY header is counted once the header is read.
     private(set) var countedPeer: PeerAddress?
 
@@ -53,10 +55,11 @@ final class OpeningConnection: EventHandler, ConnectionMember {
 
     func handle(events: UInt32) {
         if events & (hid_epoll_error | hid_epoll_hangup) != 0 { return fail(.closed) }
+        if events & hid_epoll_read_hangup != 0 { peerClosed = true }
         if stage == .proxyHeader {
             readProxyHeader()
             // The rest will not come.
-            if stage == .proxyHeader, events & hid_epoll_read_hangup != 0 { return fail(.closed) }
+            if stage == .proxyHeader, peerClosed { return fail(.closed) }
         }
         if stage == .handshake { shakeHands() }
     }
@@ -120,7 +123,8 @@ final class OpeningConnection: EventHandler, ConnectionMember {
             self,
             OpenedConnection(
                 transport: transport, peer: endpoint, countedPeer: countedPeer, listener: listener,
-                mayBeHTTP2: session == nil && settings.acceptsHTTP2, registration: registration, early: early))
+                mayBeHTTP2: session == nil && settings.acceptsHTTP2, registration: registration, early: early,
+                peerClosed: peerClosed))
     }
 
     private func fail(_ fault: OpeningFault, _ detail: TLSSessionFault? = nil) {
@@ -152,4 +156,6 @@ struct OpenedConnection {
     var registration: Registration?
     /// Octets that were read already.
     var early: [UInt8] = []
+    /// Whether the client has ended its side, though octets may still wait in the socket.
+    var peerClosed = false
 }

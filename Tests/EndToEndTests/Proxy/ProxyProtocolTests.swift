@@ -87,6 +87,19 @@ import Testing
         #expect(client.isClosed(within: .seconds(5)))
     }
 
+    @Test(arguments: ["GET /a HTTP/1.1\r\nHost: api.test\r\n\r\n", "GET /a HTTP/1.1\r\nHost: a"])
+    func `the end of the stream that comes with the header is seen as well`(_ request: String) throws {
+        let bench = try Bench(.init(listeners: Self.listeners))
+        let client = try bench.client()
+        // So that header, request and end are there at once.
+        bench.daemon.child.signal(SIGSTOP)
+        try client.send(Self.text + Array(request.utf8))
+        client.wire.halfClose()
+        bench.daemon.child.signal(SIGCONT)
+        if request.hasSuffix("\r\n\r\n") { #expect(try client.response()?.status == 200) }
+        #expect(client.isClosed(within: .seconds(5)))
+    }
+
     @Test func `a peer that may not send a header is closed at once`() throws {
         let bench = try Bench(
             .init(
