@@ -76,7 +76,7 @@ package final class Gateway: RunningDaemon {
             metric: "hidgate_tls_certificate_expiry_seconds")
         lanes = try Self.openLanes(
             configuration, count: loopCount, shared: shared, budget: budget, bound: bound, tls: tls,
-            upstreams: upstreams)
+            upstreams: upstreams, log: log)
         for lane in lanes { lane.loop.buffers.join(buffers) }
         let resources = GatewayResources(sessions: shared.sessions, plans: plans) { [keepers = keepers.list] in
             Self.readiness(keepers, plan: plans.current)
@@ -127,7 +127,8 @@ package final class Gateway: RunningDaemon {
 
     private static func openLanes(
         _ configuration: GatewayConfiguration, count: Int, shared: SharedServices, budget: ConnectionBudget,
-        bound: BoundListeners, tls: ListenerTLSSources, upstreams: UpstreamDirectory
+        bound: BoundListeners, tls: ListenerTLSSources, upstreams: UpstreamDirectory,
+        log: Log
     ) throws(StartError) -> [Lane] {
         let listeners = zip(bound.names, configuration.listeners).map { name, listener in
             (name: name, trusted: AddressSet(listener.trustedProxies))
@@ -148,6 +149,7 @@ package final class Gateway: RunningDaemon {
             settings.acceptsHTTP2 = true
             return settings
         }
+        for lane in lanes { lane.logCuts(to: log, listeners: bound.names) }
         for (index, lane) in lanes.enumerated() { lane.open(bound.sockets[index], settings: settings) }
         return lanes
     }
@@ -194,6 +196,7 @@ package final class Gateway: RunningDaemon {
 
     private func registerRefusals() {
         let (lanes, buffers) = (lanes, buffers)
+        ConnectionFaults.register(metrics.registry, Self.faultNames, lanes: lanes)
         metrics.registry.gauge("hidgate_buffered_bytes", help: "Octets kept for peers that take them slowly.") {
             Double(buffers.count)
         }
@@ -204,6 +207,11 @@ package final class Gateway: RunningDaemon {
             ) { Double(lanes.reduce(0) { $0 + $1.refused.count(of: cause) }) }
         }
     }
+
+    /// What the metrics of connections that fail are called.
+    private static let faultNames = ConnectionFaults.Names(
+        http2: "hidgate_http2_faults_total", openings: "hidgate_openings_failed_total",
+        handshakes: "hidgate_tls_handshakes_failed_total")
 
     // MARK: - Life
 

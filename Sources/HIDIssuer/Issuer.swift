@@ -66,7 +66,7 @@ package final class Issuer: RunningDaemon {
             metric: "hisd_tls_certificate_expiry_seconds")
         let budget = ConnectionBudget(limit: 10_000, limitPerClient: 1_000)
         let listeners = zip(configuration.listeners, tls.list).map { ListenerSettings($0, tls: $1) }
-        lanes = try Self.openLanes(loops, IssuerService(context: context), settings, budget, bound, listeners)
+        lanes = try Self.openLanes(loops, IssuerService(context: context), settings, budget, bound, listeners, log)
         let resources = IssuerResources(context: context, health: health)
         let registry = metrics.registry
         let admin = try configuration.admin.map { admin throws(StartError) in
@@ -75,6 +75,11 @@ package final class Issuer: RunningDaemon {
         (adminLane, adminAddress) = (admin?.lane, admin?.address)
         maintenance = Maintenance(every: Self.tick)
         Self.registerGauges(registry, budget: budget, workers: workers, keys: keys, clock: clock, health: health)
+        ConnectionFaults.register(
+            registry,
+            ConnectionFaults.Names(
+                http2: "hisd_http2_faults_total", openings: "hisd_openings_failed_total",
+                handshakes: "hisd_tls_handshakes_failed_total"), lanes: lanes)
         revocations?.registerGauges()
         startMaintenance(clock)
     }
@@ -104,7 +109,7 @@ package final class Issuer: RunningDaemon {
 
     private static func openLanes(
         _ count: Int, _ service: IssuerService, _ settings: ServerSettings, _ budget: ConnectionBudget,
-        _ bound: BoundListeners, _ listeners: [ListenerSettings]
+        _ bound: BoundListeners, _ listeners: [ListenerSettings], _ log: Log
     ) throws(StartError) -> [Lane] {
         var lanes: [Lane] = []
         for index in 0..<count {
@@ -114,6 +119,7 @@ package final class Issuer: RunningDaemon {
                 loop: loop, settings: settings, budget: budget, factory: WholeRequestHandlerFactory(service: service))
             lanes.append(Lane(group: group))
         }
+        for lane in lanes { lane.logCuts(to: log, listeners: bound.names) }
         for (index, lane) in lanes.enumerated() { lane.open(bound.sockets[index], settings: listeners) }
         return lanes
     }

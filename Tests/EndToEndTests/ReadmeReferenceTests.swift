@@ -55,7 +55,7 @@ import Testing
 
     @Test func `the table of metrics lists what the sources register`() throws {
         let named = try Pages.sources("Sources/HIDGateway").flatMap { text in
-            text.matches(of: /"(hidgate_[a-z_]+)"/).map { String($0.output.1) }
+            text.matches(of: /"(hidgate_[a-z0-9_]+)"/).map { String($0.output.1) }
         }
         #expect(Set(try names("Metric", Pages.gateway + "Metrics.md")) == Set(named))
     }

@@ -35,11 +35,11 @@ package struct HTTPMessage: Sendable {
 
 /// Reads messages from a wire, strictly enough to notice a wrong framing.
 package final class MessageReader {
-    private let wire: Wire
+    private let wire: any ByteLink
     /// Received and not yet read.
     package private(set) var buffer: [UInt8] = []
 
-    package init(_ wire: Wire) {
+    package init(_ wire: any ByteLink) {
         self.wire = wire
     }
 

@@ -40,8 +40,21 @@ package enum WireAddress: Sendable, Equatable {
     }
 }
 
+/// A connection that carries octets.
+package protocol ByteLink: AnyObject {
+    /// Sends everything.
+    func send(_ bytes: [UInt8], _ deadline: Deadline) throws
+    /// Receives what is there; empty at the end of the stream.
+    func receive(limit: Int, _ deadline: Deadline) throws -> [UInt8]
+}
+
+extension ByteLink {
+    package func send(_ bytes: [UInt8]) throws { try send(bytes, Deadline()) }
+    package func receive(_ deadline: Deadline) throws -> [UInt8] { try receive(limit: 65_536, deadline) }
+}
+
 /// One stream socket with a deadline on everything, closed with its owner. Not inherited by children.
-package final class Wire: Sendable {
+package final class Wire: ByteLink, Sendable {
     let descriptor: Int32
     private let isOpen = Mutex(true)
 

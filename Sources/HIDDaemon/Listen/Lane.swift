@@ -3,6 +3,7 @@
 internal import Dispatch
 internal import Glibc
 package import HIDHTTP
+package import HIDService
 internal import Synchronization
 
 /// One loop with its connections.
@@ -27,6 +28,17 @@ package final class Lane: @unchecked Sendable {
 
     /// Connections that ended before their first request could.
     package var openings: OpeningCounts { group.openings }
+
+    /// HTTP/2 streams and connections that were cut.
+    package var http2Faults: HTTP2FaultCounts { group.http2Faults }
+
+    /// Names in the log what HTTP/2 cuts; to be called before the loop starts.
+    package func logCuts(to log: Log, listeners: [String]) {
+        var cuts = HTTP2CutLog(log: log, listeners: listeners)
+        group.onHTTP2Fault = { [unowned loop] fault, peer, listener in
+            cuts.note(fault, peer.address, listener: listener, now: loop.now)
+        }
+    }
 
     /// Starts the loop and accepts on the sockets; `settings` are in the order of the listeners.
     package func open(_ sockets: [ListeningSocket], settings: [ListenerSettings] = []) {

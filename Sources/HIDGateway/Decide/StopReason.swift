@@ -12,6 +12,7 @@ package enum StopReason: Sendable, Equatable {
     case head(RequestFault)
     case content(BodyFault)
     case upstream(UpstreamFault)
+    case http2(HTTP2Fault)
     case gateway(GatewayReason)
 
     package var code: String {
@@ -21,6 +22,7 @@ package enum StopReason: Sendable, Equatable {
         case .head(let fault): fault.code
         case .content(let fault): fault.code
         case .upstream(let fault): fault.rawValue
+        case .http2(let fault): fault.code
         case .gateway(let reason): reason.rawValue
         }
     }
@@ -33,6 +35,7 @@ package enum StopReason: Sendable, Equatable {
         case .head(let fault): fault.explanation
         case .content(let fault): fault.explanation
         case .upstream(let fault): fault.explanation
+        case .http2(let fault): fault.explanation
         case .gateway(let reason): reason.explanation
         }
     }
@@ -42,7 +45,7 @@ package enum StopReason: Sendable, Equatable {
         let all: [[String]] = [
             Reason.allCases.map(\.code), PathFault.allCases.map(\.code), RequestFault.allCases.map(\.code),
             BodyFault.allCases.map(\.code), UpstreamFault.allCases.map(\.rawValue),
-            GatewayReason.allCases.map(\.rawValue),
+            HTTP2Fault.allCases.map(\.code), GatewayReason.allCases.map(\.rawValue),
         ]
         return Set(all.joined()).sorted()
     }()

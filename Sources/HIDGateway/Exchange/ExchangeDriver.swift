@@ -148,14 +148,17 @@ final class ExchangeDriver: ServerHandler {
 
     func clientLost(_ stream: ServerStream, _ loss: ClientLoss) {
         guard !isRecorded else { return }
-        let reason: GatewayReason
+        let reason: StopReason
         switch loss {
-        case .closed: (reason, end) = (.clientAbort, .clientAbort)
-        case .writeTimeout: (reason, end) = (.writeTimeout, .writeTimeout)
-        case .tunnelIdle: (reason, end) = (.tunnelIdle, .tunnelIdle)
-        case .cut: (reason, end) = (.drainDeadline, .drainDeadline)
+        case .closed: (reason, end) = (.gateway(.clientAbort), .clientAbort)
+        case .writeTimeout: (reason, end) = (.gateway(.writeTimeout), .writeTimeout)
+        case .tunnelIdle: (reason, end) = (.gateway(.tunnelIdle), .tunnelIdle)
+        case .cut: (reason, end) = (.gateway(.drainDeadline), .drainDeadline)
+        case .http2(let fault): (reason, end) = (.http2(fault), .http2Fault)
         }
-        if exchange.reason == nil { exchange.ended(by: .gateway(reason), decision: .error) }
+        // Exchanges that the client itself brought down are not errors of ours.
+        let isRefusal = if case .http2(let fault) = loss { fault != .internalError } else { false }
+        if exchange.reason == nil { exchange.ended(by: reason, decision: isRefusal ? .reject : .error) }
         cancelForwarding()
         record(stream)
         reset()

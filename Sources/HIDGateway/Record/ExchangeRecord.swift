@@ -14,6 +14,7 @@ package enum ExchangeEnd: String, Sendable {
     case drainDeadline = "drain_deadline"
     case upstreamAbort = "upstream_abort"
     case contentFault = "content_fault"
+    case http2Fault = "http2_fault"
 }
 
 extension HTTPVersion {

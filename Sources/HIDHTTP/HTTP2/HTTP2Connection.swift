@@ -339,7 +339,8 @@ extension HTTP2Connection: HTTP2SessionDelegate {
         switch cause {
         case .connectionClosed: exchange.lost(loss)
         case .fault(.streamWriteTimeout), .fault(.writeTimeout): exchange.lost(.writeTimeout)
-        case .fault, .resetByPeer: exchange.lost(.closed)
+        case .fault(let fault): exchange.lost(.http2(fault))
+        case .resetByPeer: exchange.lost(.closed)
         }
         ended(exchange)
     }

@@ -53,7 +53,11 @@ final class OpeningConnection: EventHandler, ConnectionMember {
 
     func handle(events: UInt32) {
         if events & (hid_epoll_error | hid_epoll_hangup) != 0 { return fail(.closed) }
-        if stage == .proxyHeader { readProxyHeader() }
+        if stage == .proxyHeader {
+            readProxyHeader()
+            // The rest will not come.
+            if stage == .proxyHeader, events & hid_epoll_read_hangup != 0 { return fail(.closed) }
+        }
         if stage == .handshake { shakeHands() }
     }
 

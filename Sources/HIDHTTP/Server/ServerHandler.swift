@@ -24,6 +24,8 @@ package enum ClientLoss: Sendable, Equatable {
     case tunnelIdle
     /// The server cut it, at the end of a drain.
     case cut
+    /// A rule or a limit of HTTP/2 cut its stream, or the connection under it.
+    case http2(HTTP2Fault)
 }
 
 /// The application side of the requests of one stream.

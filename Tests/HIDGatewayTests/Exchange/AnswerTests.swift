@@ -9,11 +9,12 @@ import Testing
     private static let all: [StopReason] =
         Reason.allCases.map { .verification($0) } + PathFault.allCases.map { .target($0) }
         + RequestFault.allCases.map { .head($0) } + BodyFault.allCases.map { .content($0) }
-        + UpstreamFault.allCases.map { .upstream($0) } + GatewayReason.allCases.map { .gateway($0) }
+        + UpstreamFault.allCases.map { .upstream($0) } + HTTP2Fault.allCases.map { .http2($0) }
+        + GatewayReason.allCases.map { .gateway($0) }
 
     @Test func `every code is a family of the protocol and one name`() {
         // `target` is the family of request-targets in data/paths.
-        let families: Set<String> = ["hid", "sig", "path", "http", "jwks", "list", "limit", "dep", "target"]
+        let families: Set<String> = ["hid", "sig", "path", "http", "http2", "jwks", "list", "limit", "dep", "target"]
         for reason in Self.all {
             let parts = reason.code.split(separator: ".", omittingEmptySubsequences: false)
             #expect(parts.count == 2, "\(reason.code)")
@@ -28,7 +29,8 @@ import Testing
     @Test func `within a kind of reason only the two faults of the version share a code, and differ in status`() {
         for codes in [
             Reason.allCases.map(\.code), PathFault.allCases.map(\.code), BodyFault.allCases.map(\.code),
-            UpstreamFault.allCases.map(\.rawValue), GatewayReason.allCases.map(\.rawValue),
+            UpstreamFault.allCases.map(\.rawValue), HTTP2Fault.allCases.map(\.code),
+            GatewayReason.allCases.map(\.rawValue),
         ] { #expect(Set(codes).count == codes.count, "\(codes)") }
         let heads = RequestFault.allCases
         let shared = Dictionary(grouping: heads, by: \.code).values.filter { $0.count > 1 }
@@ -40,7 +42,7 @@ import Testing
         let kinds = [
             Reason.allCases.map(\.code), PathFault.allCases.map(\.code), RequestFault.allCases.map(\.code),
             BodyFault.allCases.map(\.code), UpstreamFault.allCases.map(\.rawValue),
-            GatewayReason.allCases.map(\.rawValue),
+            HTTP2Fault.allCases.map(\.code), GatewayReason.allCases.map(\.rawValue),
         ]
         let counts = Dictionary(kinds.flatMap { Set($0) }.map { ($0, 1) }, uniquingKeysWith: +)
         #expect(

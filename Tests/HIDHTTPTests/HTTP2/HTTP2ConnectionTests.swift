@@ -154,7 +154,7 @@ import Testing
         #expect(try client.next(7)?.code == 1)
         #expect(try client.isClosed())
         #expect(server.logged("http2.protocol_error"))
-        #expect(server.logged("/never lost closed"))
+        #expect(server.logged("/never lost http2"))
     }
 
     @Test func `a head over a limit is answered by the handler`() throws {

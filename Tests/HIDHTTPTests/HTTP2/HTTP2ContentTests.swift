@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import HIDHTTP
+import HIDTesting
 import Testing
 
 /// Content, trailers, windows and the ends of streams and connections.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import HIDHTTP
+import HIDTesting
 import Testing
 
 /// What a client can send for nothing, and where it ends (RFC 9113 section 10.5).

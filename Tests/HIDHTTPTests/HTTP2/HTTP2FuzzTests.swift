@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import HIDHTTP
+import HIDTesting
 import Testing
 
 /// Random frames, mutated conversations and every truncation: nothing may trap, and what is told must be sound.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import HIDHTTP
+import HIDTesting
 import Testing
 
 /// Rules of the framing layer (RFC 9113 sections 3 to 6, RFC 7541), one row a rule.

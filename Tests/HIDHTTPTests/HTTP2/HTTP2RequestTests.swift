@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import HIDHTTP
+import HIDTesting
 import Testing
 
 /// Which requests are malformed (RFC 9113 sections 8.1 to 8.5), one row a rule.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import HIDHTTP
+import HIDTesting
 
 @testable import HIDHTTP
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-import CNghttp2
+internal import CNghttp2
 
 /// Decodes the header blocks of our answers, as a client does.
-@safe final class HeaderReader {
+@safe package final class HeaderReader {
     private var inflater: OpaquePointer?
 
-    init() {
+    package init() {
         let result = unsafe nghttp2_hd_inflate_new(&inflater)
         precondition(result == 0, "memory")
     }
@@ -13,7 +13,7 @@ import CNghttp2
     deinit { unsafe nghttp2_hd_inflate_del(inflater) }
 
     /// The fields of one whole block, `name: value` each; nil when it cannot be decoded.
-    func read(_ block: [UInt8]) -> [String]? {
+    package func read(_ block: [UInt8]) -> [String]? {
         var lines: [String] = []
         var rest = block[...]
         while true {
