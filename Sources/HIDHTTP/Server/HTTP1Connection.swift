@@ -204,7 +204,8 @@ final class HTTP1Connection: EventHandler, Flushable, ConnectionMember, Newcomer
         isPumping = true
         defer {
             isPumping = false
-            countBuffers()
+            // What is about to leave is counted after that.
+            if !isFlushScheduled { countBuffers() }
         }
         while wantsInput {
             if !pending.isEmpty, stage == .open {
