@@ -25,9 +25,9 @@ package final class Issuer: RunningDaemon {
     package let addresses: [String]
     package let adminAddress: String?
 
-    /// How often keys, lists and the store are looked after.
     /// Clients served at once.
     private static let connections = 10_000
+    /// How often keys, lists and the store are looked after.
     private static let tick = DispatchTimeInterval.seconds(1)
 
     /// Starts everything; when this returns, connections are accepted.
