@@ -25,6 +25,8 @@ package final class Issuer: RunningDaemon {
     package let addresses: [String]
     package let adminAddress: String?
 
+    /// Clients served at once.
+    private static let connections = 10_000
     /// How often keys, lists and the store are looked after.
     private static let tick = DispatchTimeInterval.seconds(1)
 
@@ -57,14 +59,18 @@ package final class Issuer: RunningDaemon {
             plan: IssuerPlan(configuration), store: store, keys: keys, tokens: tokens, workers: workers,
             revocations: revocations, metrics: metrics, log: log, clock: clock)
 
-        let settings = ServerSettings(
+        var settings = ServerSettings(
             timeouts: configuration.timeouts, limits: HeadLimits(headBytes: 16 << 10, fields: 64))
+        let descriptors = DescriptorPlan(
+            limit: DescriptorLimit.current, connections: Self.connections, upstreamConnections: 0)
+        descriptors.remark(log)
+        settings.descriptorCeiling = descriptors.ceiling
         let bound = try BoundListeners(configuration.listeners.map(\.address), loops: loops, sockets: sockets)
         addresses = bound.names
         tls = try ListenerTLSSources(
             configuration.listeners, names: bound.names, log: log, registry: metrics.registry,
             metric: "hisd_tls_certificate_expiry_seconds")
-        let budget = ConnectionBudget(limit: 10_000, limitPerClient: 1_000)
+        let budget = ConnectionBudget(limit: Self.connections, limitPerClient: 1_000)
         let listeners = zip(configuration.listeners, tls.list).map { ListenerSettings($0, tls: $1) }
         lanes = try Self.openLanes(loops, IssuerService(context: context), settings, budget, bound, listeners, log)
         let resources = IssuerResources(context: context, health: health)

@@ -86,7 +86,8 @@ import Testing
         reload(100..<300)
         #expect(try bench.once(get("/b"))?.status == 200)
         let after = ProcessFacts(pid)
-        #expect(after.descriptors <= before.descriptors)
+        // One connection may be on its way out or in at either moment.
+        #expect(after.descriptors <= before.descriptors + 4)
         // Dispatch may have a thread more or less at any moment.
         #expect(after.threads <= before.threads + 4)
         #expect(after.kibibytes - before.kibibytes < 2048, "grew by \(after.kibibytes - before.kibibytes) KiB")
@@ -134,15 +135,21 @@ private final class RestartLoad: Sendable {
                 while !state.withLock({ $0.isOver }) {
                     do {
                         let current = try client ?? RawClient(.port(port))
-                        let answer = try current.exchange(get("/restart"))
-                        client = answer?["Connection"]?.lowercased() == "close" ? nil : current
+                        guard let answer = try current.exchange(get("/restart")) else {
+                            throw WireError.malformed("closed without an answer")
+                        }
+                        client = answer["Connection"]?.lowercased() == "close" ? nil : current
                         state.withLock { state in
                             state.answers += 1
-                            if answer?.status != 200 { state.faults.append("\(answer?.status ?? 0)") }
+                            if answer.status != 200 { state.faults.append("\(answer.status)") }
                         }
                     } catch {
                         client = nil
-                        state.withLock { $0.faults.append("\(error)") }
+                        state.withLock { state in
+                            state.faults.append("\(error)")
+                            // One is a failure; more would only hide it.
+                            if state.faults.count > 20 { state.isOver = true }
+                        }
                     }
                 }
                 state.withLock { $0.running -= 1 }

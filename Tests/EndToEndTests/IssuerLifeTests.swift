@@ -180,7 +180,7 @@ import Testing
 
         let slow = try his.client()
         try slow.send(Array(request.dropLast(50)))
-        #expect(try his.metric("hisd_connections") ?? 0 >= 1)
+        #expect(try IssuerBench.eventually { try his.metric("hisd_connections") ?? 0 >= 1 })
         his.daemon.child.signal(SIGTERM)
         #expect(his.daemon.event("stop.draining") != nil)
         his.daemon.child.signal(SIGTERM)

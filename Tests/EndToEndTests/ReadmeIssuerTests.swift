@@ -60,8 +60,7 @@ import Testing
         }
         let listed = try names("Event", "LogEvents.md")
         #expect(events.count > 25)
-        // The plan of descriptors is the gateway's alone.
-        #expect(Set(listed) == Set(events).subtracting(["limits.descriptors"]) && listed.count == Set(listed).count)
+        #expect(Set(listed) == Set(events) && listed.count == Set(listed).count)
     }
 
     @Test func `the table of kinds lists every event of the registry`() throws {

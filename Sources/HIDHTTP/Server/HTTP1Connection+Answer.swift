@@ -142,17 +142,12 @@ extension HTTP1Connection: StreamCarrier {
 
     private func wroteAll() {
         if responsePhase == .ended, closesAfterResponse, stage == .open { return beginLinger() }
-        if !exchangeActive, owner.isDraining, stage == .open { return beginLinger() }
         if let tunnelIdle { return arm(.tunnel, tunnelIdle) }
         guard deadline == .write else { return }
         timer?.cancel()
         deadline = .header
         if !exchangeActive {
-            if pending.isEmpty {
-                arm(.keepAlive, settings.keepAliveTimeout)
-            } else {
-                arm(.header, settings.headerTimeout)
-            }
+            armForRequest()
         } else if requestPhase == .content {
             if discardsContent { arm(.drain, settings.drainTime) } else { arm(.bodyIdle, settings.bodyIdleTimeout) }
         }

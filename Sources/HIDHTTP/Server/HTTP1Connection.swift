@@ -205,7 +205,8 @@ final class HTTP1Connection: EventHandler, Flushable, ConnectionMember, Newcomer
         isPumping = true
         defer {
             isPumping = false
-            countBuffers()
+            // What is about to leave is counted after that.
+            if !isFlushScheduled { countBuffers() }
         }
         while wantsInput {
             if !pending.isEmpty, stage == .open {
@@ -412,7 +413,6 @@ final class HTTP1Connection: EventHandler, Flushable, ConnectionMember, Newcomer
     func finishExchange() {
         exchangeActive = false
         discardsContent = false
-        if owner.isDraining { closesAfterResponse = true }
         guard !closesAfterResponse else { return }
         responsePhase = .none
         requestPhase = .head
@@ -420,13 +420,18 @@ final class HTTP1Connection: EventHandler, Flushable, ConnectionMember, Newcomer
         stream.bytesIn = pending.count
         parser.reset()
         stream.requestStart = loop.now
-        arm(
-            pending.isEmpty ? .keepAlive : .header, pending.isEmpty ? settings.keepAliveTimeout : settings.headerTimeout
-        )
+        armForRequest()
         guard loop.isCrowded, !isQueued else { return pumpLater() }
         guard readable || !pending.isEmpty else { return }
         isQueued = true
         loop.admitLater(self)
+    }
+
+    /// Waits for the next request, or for the rest of one that has begun.
+    func armForRequest() {
+        guard pending.isEmpty else { return arm(.header, settings.headerTimeout) }
+        // The answer before a drain did not announce a close: the client may be sending already.
+        arm(.keepAlive, owner.isDraining ? Self.restless : settings.keepAliveTimeout)
     }
 
     /// Nothing more will be read: closes once what was written has left.

@@ -305,7 +305,8 @@ package final class UpstreamConnection: EventHandler, Flushable {
         isPumping = true
         defer {
             isPumping = false
-            countBuffers()
+            // What is about to leave is counted after that.
+            if !isFlushScheduled { countBuffers() }
         }
         while state == .active, !isPaused {
             if !pending.isEmpty {
