@@ -59,6 +59,7 @@ package struct Registration: Equatable, Sendable {
     private var armed = UInt64.max
     private let events: UnsafeMutablePointer<epoll_event>
     private static let batch = 256
+    private static let timersPerTurn = 16
     private static let lingerMilliseconds: Int32 = 4
     private static let turnsPerCall = 128
     /// What the epoll set calls the mark of the backlog; no slot is that high.
@@ -324,14 +325,14 @@ package struct Registration: Equatable, Sendable {
         }
     }
 
+    /// Thousands of deadlines may pass at once, of clients that came at once: the others get their turns between them.
     private func runTimers() -> Bool {
-        var fired = false
-        while let timer = timers.popDue(at: now) {
+        for count in 0..<Self.timersPerTurn {
+            guard let timer = timers.popDue(at: now) else { return count > 0 }
             timer.run()
             runDeferred()
-            fired = true
         }
-        return fired
+        return true
     }
 
     private func runNewcomers() {

@@ -13,7 +13,7 @@ final class Acceptor: EventHandler {
     private var pause: LoopTimer?
 
     /// Accepts in one turn before other events get theirs.
-    private static let batch = 64
+    private static let batch = 16
     /// How long accepting pauses when descriptors run out: long enough not to spin, short enough not to be noticed.
     private static let pauseTime = Delay(.milliseconds(100))
     /// How long it pauses while the loop is behind: whoever waits in the kernel costs nothing.
