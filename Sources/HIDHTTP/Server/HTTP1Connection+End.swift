@@ -83,7 +83,7 @@ extension HTTP1Connection {
         exchangeActive = false
         timer?.cancel()
         if let registration { loop.deregister(registration, transport.descriptor, closing: true) }
-        transport.close()
+        if case .started = responsePhase { transport.close(cut: true) } else { transport.close() }
         stream.carrier = nil
         owner.remove(self)
     }

@@ -44,8 +44,10 @@ struct ServerTransport {
         shutdown(descriptor, Int32(SHUT_WR))
     }
 
-    func close() {
-        _ = tls?.closeWrite()
+    /// Ends the connection; one that is `cut` without the close_notify that would make a part look like a whole
+    /// (RFC 8446 section 6.1).
+    func close(cut: Bool = false) {
+        if !cut { _ = tls?.closeWrite() }
         Glibc.close(descriptor)
     }
 }
