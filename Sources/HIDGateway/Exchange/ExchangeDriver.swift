@@ -119,19 +119,21 @@ final class ExchangeDriver: ServerHandler {
 
     func requestFailed(_ stream: ServerStream, _ failure: RequestFailure) {
         if isRecorded { prepare(stream) }
-        let answer =
-            switch failure {
-            case .head(let fault): Answer(.reject, .head(fault), status: fault.status)
-            case .content(let fault): Answer(.reject, .content(fault), status: fault.status)
-            case .headTimeout: Answer(.reject, .gateway(.headerTimeout), status: 408)
-            case .contentTimeout: Answer(.reject, .gateway(.bodyTimeout), status: 408)
-            case .overload: Answer(.reject, .gateway(.overload), status: 503, retryAfter: 1)
-            }
+        let answer: Answer
         switch failure {
-        case .head, .overload: break
-        case .content: end = .contentFault
-        case .headTimeout: end = .headerTimeout
-        case .contentTimeout: end = .bodyTimeout
+        case .head(let fault): answer = Answer(.reject, .head(fault), status: fault.status)
+        case .content(let fault):
+            answer = Answer(.reject, .content(fault), status: fault.status)
+            end = .contentFault
+        case .headTimeout:
+            answer = Answer(.reject, .gateway(.headerTimeout), status: 408)
+            end = .headerTimeout
+        case .contentTimeout:
+            answer = Answer(.reject, .gateway(.bodyTimeout), status: 408)
+            end = .bodyTimeout
+        case .overload: answer = Answer(.reject, .gateway(.overload), status: 503, retryAfter: 1)
+        // There is nobody to answer.
+        case .http2(let fault): return clientLost(stream, .http2(fault))
         }
         giveUp(stream, answer)
     }
