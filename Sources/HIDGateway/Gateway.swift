@@ -235,7 +235,16 @@ package final class Gateway: RunningDaemon {
         upstreams.adopt(loaded)
         upstreams.registerMetrics(metrics.registry)
         shared.plans.update { _ in GatewayPlan(configuration: loaded, keys: keepers.map(\.status.keys)) }
+        adopt(loaded.limits, ServerSettings(loaded))
         log.info("reload.done", ["routes": .integer(loaded.routes.count)])
+    }
+
+    /// Holds to the limits that are in no plan.
+    private func adopt(_ limits: LimitsConfiguration, _ settings: ServerSettings) {
+        budget.adopt(limit: limits.connections, limitPerClient: limits.connectionsPerClient)
+        buffers.adopt(limit: limits.buffered)
+        shared.failures.adopt(limits)
+        for lane in lanes { lane.adopt(settings) }
     }
 
     package func reopenLogs() {
@@ -281,7 +290,7 @@ private final class KeepersBox: @unchecked Sendable {
 
 extension GatewayConfiguration {
     /// The first section that a running gateway cannot take over; nil when only rules, upstreams, issuers' policies,
-    /// limits of requests and what the TLS of listeners is made of differ.
+    /// limits and what the TLS of listeners is made of differ.
     func fixedSection(differingFrom other: GatewayConfiguration) -> String? {
         if !listeners.differsInTLSOnly(from: other.listeners) { return "listeners" }
         if loops != other.loops { return "loops" }

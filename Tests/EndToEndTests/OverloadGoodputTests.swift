@@ -51,7 +51,11 @@ import Testing
 
     /// A hundred requests come by one read: without a queue all of them stand in front of the first answer.
     @Test func `requests of HTTP-2 that would wait too long are refused, the others are served`() throws {
-        let bench = try Bench(.init(sections: "limits: { queue_delay: 10ms }"))
+        let bench = try Bench(.init(sections: "limits: { queue_delay: 1m }"))
+        let text = Bench.configuration(.init(sections: "limits: { queue_delay: 10ms }"), url: bench.upstream.url)
+        try bench.folder.write("gateway.yaml", text)
+        bench.daemon.child.signal(SIGHUP)
+        #expect(bench.daemon.event("reload.done") != nil)
         let other = try bench.client()
         let clients = try (0..<20).map { _ in try bench.http2() }
         var refused = 0

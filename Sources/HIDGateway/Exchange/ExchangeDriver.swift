@@ -54,6 +54,8 @@ final class ExchangeDriver: ServerHandler {
     /// Since when the client stands still while it holds an upstream connection; nil: it does not.
     var slowSince: UInt64?
     var slowProgress = 0
+    /// Ends the gathering of content of unknown length; nil until there is some.
+    var gatherTimer: LoopTimer?
     /// The stream of the exchange under way, for events that come from the upstream.
     ///
     /// Held until the exchange is over.
@@ -176,10 +178,7 @@ final class ExchangeDriver: ServerHandler {
             held = HeldContent(buffers: loop.buffers)
             hasher = SHA256Hasher()
             if stream.request.expectsContinue { stream.sendInterim(status: 100) }
-        case .stream where canGather(stream.request):
-            phase = .gathering
-            held = HeldContent(buffers: loop.buffers)
-            if stream.request.expectsContinue { stream.sendInterim(status: 100) }
+        case .stream where canGather(stream): beginGathering(stream)
         case .stream, .release: startForwarding(stream)
         case .mark(let use): mark(use, stream)
         }
@@ -250,27 +249,6 @@ final class ExchangeDriver: ServerHandler {
         perform(exchange.contentOverLimit(request, context()), stream)
     }
 
-    /// Whether the content has a length: a client that sends one does not wait for an answer meanwhile.
-    private func canGather(_ request: RequestHead) -> Bool {
-        guard phase == .idle, case .length(let length) = request.framing else { return false }
-        return length > 0
-    }
-
-    /// Of a body too long to be gathered as a whole; its upstream may have an answer before it is complete.
-    private static let gatheredOfLarge: UInt64 = 16 << 10
-
-    private func gather(_ content: Span<UInt8>, _ stream: ServerStream) {
-        do throws(HeldContent.SpoolError) {
-            try held?.append(content)
-        } catch {
-            return giveUp(stream, Answer(.error, .gateway(.spoolFailed), status: 503, retryAfter: 1))
-        }
-        guard case .length(let length) = stream.request.framing, length > UInt64(HeldContent.memoryLimit) else {
-            return
-        }
-        if contentCount >= Self.gatheredOfLarge { startForwarding(stream) }
-    }
-
     // MARK: - Bookkeeping
 
     private func prepare(_ stream: ServerStream) {
@@ -293,6 +271,7 @@ final class ExchangeDriver: ServerHandler {
 
     func reset() {
         isSlowNoMore()
+        gatherTimer?.cancel()
         phase = .idle
         upstream = nil
         forward = nil

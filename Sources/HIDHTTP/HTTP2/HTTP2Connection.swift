@@ -246,7 +246,7 @@ final class HTTP2Connection: EventHandler, Flushable, ConnectionMember {
 
     /// Begins an exchange, unless the loop is so far behind that it is one of those to be refused.
     func begin(_ exchange: HTTP2Exchange) {
-        if loop.backlog.sheds(above: settings.queueDelay.nanoseconds) {
+        if loop.backlog.sheds(above: owner.settings.queueDelay.nanoseconds) {
             exchange.fail(.overload)
         } else {
             exchange.began()

@@ -6,12 +6,20 @@ internal import Synchronization
 package final class ConnectionBudget: Sendable {
     private let open = Atomic<Int>(0)
     private let perClient = Mutex<[PeerAddress: Int]>([:])
-    private let limit: Int
-    private let limitPerClient: Int
+    private let limit: Atomic<Int>
+    private let limitPerClient: Atomic<Int>
 
     package init(limit: Int, limitPerClient: Int) {
-        self.limit = limit
-        self.limitPerClient = limitPerClient
+        self.limit = Atomic(limit)
+        self.limitPerClient = Atomic(limitPerClient)
+    }
+
+    /// Holds to other limits from now on; connections beyond them that are open stay.
+    ///
+    /// Any thread.
+    package func adopt(limit: Int, limitPerClient: Int) {
+        self.limit.store(limit, ordering: .relaxed)
+        self.limitPerClient.store(limitPerClient, ordering: .relaxed)
     }
 
     /// Connections open now.
@@ -21,7 +29,7 @@ package final class ConnectionBudget: Sendable {
 
     /// Takes a place; false when all are taken.
     func take() -> Bool {
-        guard open.add(1, ordering: .relaxed).newValue <= limit else {
+        guard open.add(1, ordering: .relaxed).newValue <= limit.load(ordering: .relaxed) else {
             open.subtract(1, ordering: .relaxed)
             return false
         }
@@ -30,9 +38,10 @@ package final class ConnectionBudget: Sendable {
 
     /// Counts a place that was taken for its client; false when the client has all it may have.
     func count(_ peer: PeerAddress) -> Bool {
-        perClient.withLock { counts in
+        let limit = limitPerClient.load(ordering: .relaxed)
+        return perClient.withLock { counts in
             let count = counts[peer, default: 0]
-            guard count < limitPerClient else { return false }
+            guard count < limit else { return false }
             counts[peer] = count + 1
             return true
         }
