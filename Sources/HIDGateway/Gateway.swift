@@ -21,6 +21,7 @@ package final class Gateway: RunningDaemon {
     private let adminLane: Lane?
     private let budget: ConnectionBudget
     private let buffers: BufferBudget
+    private let trim: MemoryTrim
     private let upstreams: UpstreamDirectory
     private let accessLog: LineSink?
     private let phase = Mutex(Phase.starting)
@@ -42,6 +43,7 @@ package final class Gateway: RunningDaemon {
         budget = ConnectionBudget(
             limit: configuration.limits.connections, limitPerClient: configuration.limits.connectionsPerClient)
         buffers = BufferBudget(limit: configuration.limits.buffered)
+        trim = MemoryTrim(budget)
 
         let plans = PlanSource(
             GatewayPlan(configuration: configuration, keys: configuration.issuers.map { _ in nil }))
@@ -268,6 +270,7 @@ package final class Gateway: RunningDaemon {
     private func stop() {
         phase.withLock { $0 = .stopped }
         for keeper in keepers { keeper.stop() }
+        trim.cancel()
         upstreams.stop()
         if let replayPath {
             do throws(ReplayFileError) {

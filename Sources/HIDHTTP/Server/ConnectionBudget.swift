@@ -5,6 +5,7 @@ internal import Synchronization
 /// How many connections all loops of a server hold, and how many they may.
 package final class ConnectionBudget: Sendable {
     private let open = Atomic<Int>(0)
+    private let most = Atomic<Int>(0)
     private let perClient = Mutex<[PeerAddress: Int]>([:])
     private let limit: Atomic<Int>
     private let limitPerClient: Atomic<Int>
@@ -27,12 +28,19 @@ package final class ConnectionBudget: Sendable {
     /// Any thread.
     package var count: Int { open.load(ordering: .relaxed) }
 
+    /// The most that were open at a time since this was asked last.
+    ///
+    /// Any thread, but one.
+    func takePeak() -> Int { most.exchange(count, ordering: .relaxed) }
+
     /// Takes a place; false when all are taken.
     func take() -> Bool {
-        guard open.add(1, ordering: .relaxed).newValue <= limit.load(ordering: .relaxed) else {
+        let count = open.add(1, ordering: .relaxed).newValue
+        guard count <= limit.load(ordering: .relaxed) else {
             open.subtract(1, ordering: .relaxed)
             return false
         }
+        most.max(count, ordering: .relaxed)
         return true
     }
 
