@@ -97,8 +97,8 @@ import Testing
             let forged = "\(Data(head).base64EncodedString().replacing("=", with: "")).\(good[1]).\(good[2])"
             #expect(try client.exchange(Bench.post(token: token ?? forged, body: [1]))?.status == 403)
         }
-        // One for the first of them and at most one a cooldown; behind a failure the keeper tries again by itself, after
-        // twice the time each time.
+        // One for the first of them and one a cooldown at most; behind a failure the keeper tries again by itself,
+        // after twice the time each time.
         #expect(server.fetches <= 12)
         #expect(server.fetches >= 2)
         #expect(try client.exchange(try bench.good())?.status == 200)

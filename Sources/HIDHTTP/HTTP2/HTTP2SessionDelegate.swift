@@ -11,8 +11,9 @@ package protocol HTTP2SessionDelegate: AnyObject {
     func requestBegan(_ stream: HTTP2Stream)
     /// The request is well-formed and over a limit; the status of the fault answers it.
     func requestRefused(_ stream: HTTP2Stream, _ fault: RequestFault)
-    /// A stream was cut before its request could be told: its head is malformed, or one too many, or what was wrong came
-    /// with it.
+    /// A stream was cut before its request could be told.
+    ///
+    /// Its head is malformed, or one too many, or what was wrong came with it.
     func requestCut(_ stream: HTTP2Stream, _ fault: HTTP2Fault)
     /// Whether no content is wanted now; `resume` tells what came meanwhile.
     func holdsContent(_ stream: HTTP2Stream) -> Bool
