@@ -21,6 +21,7 @@ package final class Gateway: RunningDaemon {
     private let adminLane: Lane?
     private let budget: ConnectionBudget
     private let buffers: BufferBudget
+    private let trim: MemoryTrim
     private let upstreams: UpstreamDirectory
     private let accessLog: LineSink?
     private let phase = Mutex(Phase.starting)
@@ -42,6 +43,7 @@ package final class Gateway: RunningDaemon {
         budget = ConnectionBudget(
             limit: configuration.limits.connections, limitPerClient: configuration.limits.connectionsPerClient)
         buffers = BufferBudget(limit: configuration.limits.buffered)
+        trim = MemoryTrim(budget)
 
         let plans = PlanSource(
             GatewayPlan(configuration: configuration, keys: configuration.issuers.map { _ in nil }))
@@ -235,7 +237,16 @@ package final class Gateway: RunningDaemon {
         upstreams.adopt(loaded)
         upstreams.registerMetrics(metrics.registry)
         shared.plans.update { _ in GatewayPlan(configuration: loaded, keys: keepers.map(\.status.keys)) }
+        adopt(loaded.limits, ServerSettings(loaded))
         log.info("reload.done", ["routes": .integer(loaded.routes.count)])
+    }
+
+    /// Holds to the limits that are in no plan.
+    private func adopt(_ limits: LimitsConfiguration, _ settings: ServerSettings) {
+        budget.adopt(limit: limits.connections, limitPerClient: limits.connectionsPerClient)
+        buffers.adopt(limit: limits.buffered)
+        shared.failures.adopt(limits)
+        for lane in lanes { lane.adopt(settings) }
     }
 
     package func reopenLogs() {
@@ -259,6 +270,7 @@ package final class Gateway: RunningDaemon {
     private func stop() {
         phase.withLock { $0 = .stopped }
         for keeper in keepers { keeper.stop() }
+        trim.cancel()
         upstreams.stop()
         if let replayPath {
             do throws(ReplayFileError) {
@@ -281,7 +293,7 @@ private final class KeepersBox: @unchecked Sendable {
 
 extension GatewayConfiguration {
     /// The first section that a running gateway cannot take over; nil when only rules, upstreams, issuers' policies,
-    /// limits of requests and what the TLS of listeners is made of differ.
+    /// limits and what the TLS of listeners is made of differ.
     func fixedSection(differingFrom other: GatewayConfiguration) -> String? {
         if !listeners.differsInTLSOnly(from: other.listeners) { return "listeners" }
         if loops != other.loops { return "loops" }

@@ -50,7 +50,7 @@ import Testing
 
     @Test
     func
-        `a rotated key is fetched at once, and random keys cause one fetch a cooldown (tyk 6378, lua-resty-openidc 468)`()
+        `a rotated key is fetched at once, and random keys cause one fetch a cooldown (tyk 6378, jwt-middleware 36)`()
         throws
     {
         let old = try TestIssuer(kid: "old")
@@ -75,6 +75,33 @@ import Testing
             #expect(try client.exchange(Bench.post(token: token, body: [1]))?.status == 403)
         }
         #expect(server.fetches == 2, "the cooldown is 30 s and the load at start does not count")
+    }
+
+    @Test
+    func `ten thousand unknown keys neither fetch nor cost the keys there are (envoy 14557, lua-resty-openidc 468)`()
+        throws
+    {
+        let issuer = try TestIssuer()
+        let server = try KeyServer(KeyServer.keys(issuer))
+        let bench = try bench(server, issuer)
+        #expect(bench.daemon.event("jwks.loaded") != nil)
+        // The server of the keys is down from here on.
+        server.answer.withLock { $0 = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n" }
+        let client = try bench.client()
+        for index in 0..<10_000 {
+            // Nothing of the token but the name of its key is looked at.
+            let head = Array("{\"alg\":\"ES256\",\"kid\":\"random-\(index)\",\"typ\":\"hid+jwt\"}".utf8)
+            let good = try bench.token().split(separator: ".", omittingEmptySubsequences: false)
+            let token =
+                index % 100 == 0 ? try bench.token(of: TestIssuer(key: issuer.key, kid: "random-\(index)")) : nil
+            let forged = "\(Data(head).base64EncodedString().replacing("=", with: "")).\(good[1]).\(good[2])"
+            #expect(try client.exchange(Bench.post(token: token ?? forged, body: [1]))?.status == 403)
+        }
+        // One for the first of them and one a cooldown at most; behind a failure the keeper tries again by itself,
+        // after twice the time each time.
+        #expect(server.fetches <= 12)
+        #expect(server.fetches >= 2)
+        #expect(try client.exchange(try bench.good())?.status == 200)
     }
 
     @Test func `without keys block answers 503, and an open route lets pass`() throws {

@@ -148,6 +148,44 @@ import Testing
         #expect(try bench.once(try bench.good())?.status == 200)
     }
 
+    @Test func `SIGHUP takes over limits of connections and of failed verifications`() throws {
+        let bench = try Bench(.init(sections: "limits: { per_client: 1000 }"))
+        var reloads = 0
+        func limit(_ text: String) throws {
+            let text = Bench.configuration(.init(sections: "limits: { \(text) }"), url: bench.upstream.url)
+            try bench.folder.write("gateway.yaml", text)
+            bench.daemon.child.signal(SIGHUP)
+            reloads += 1
+            #expect(bench.daemon.event("reload.done", count: reloads) != nil)
+        }
+        let clients = try (0..<4).map { _ in try bench.client() }
+        for client in clients { #expect(try client.exchange(get("/a"))?.status == 200) }
+        for key in ["per_client", "connections"] {
+            try limit("\(key): 3")
+            #expect(try bench.client().response()?.status == 503)
+            #expect(try bench.refused(key) == 1)
+            for client in clients {
+                #expect(try client.exchange(get("/open"))?.status == 200, "those that are open stay")
+            }
+            try limit("\(key): 1000")
+            #expect(try bench.once(get("/a"))?.status == 200)
+        }
+        try limit("failed_verifications: { per_client: 1, when: always }")
+        let other = try bench.signature([1])
+        var status: Int?
+        for _ in 0..<60 where status != 429 {
+            status = try bench.once(Bench.post(token: try bench.token(), signature: other, body: [2]))?.status
+        }
+        #expect(status == 429)
+        try limit("failed_verifications: { per_client: 1, when: \"off\" }")
+        for _ in 0..<10 {
+            let answer = try bench.once(Bench.post(token: try bench.token(), signature: other, body: [2]))
+            #expect(answer?.status == 403)
+        }
+        try limit("header_fields: 5")
+        #expect(try bench.once(get("/a", fields: String(repeating: "X-A: 1\r\n", count: 6)))?.status == 431)
+    }
+
     @Test func `replay marks survive a clean restart and not an unclean one`() throws {
         let folder = try TestFolder()
         let issuer = try TestIssuer()

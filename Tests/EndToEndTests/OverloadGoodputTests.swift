@@ -48,4 +48,38 @@ import Testing
         #expect(line?["status"].number == 503)
         #expect(try bench.once(get("/a"))?.status == 200)
     }
+
+    /// A hundred requests come by one read: without a queue all of them stand in front of the first answer.
+    @Test func `requests of HTTP-2 that would wait too long are refused, the others are served`() throws {
+        let bench = try Bench(.init(sections: "limits: { queue_delay: 1m }"))
+        let text = Bench.configuration(.init(sections: "limits: { queue_delay: 10ms }"), url: bench.upstream.url)
+        try bench.folder.write("gateway.yaml", text)
+        bench.daemon.child.signal(SIGHUP)
+        #expect(bench.daemon.event("reload.done") != nil)
+        let other = try bench.client()
+        let clients = try (0..<20).map { _ in try bench.http2() }
+        var refused = 0
+        for _ in 0..<20 where refused == 0 {
+            var streams: [(HTTP2Client, UInt32)] = []
+            for client in clients { for _ in 0..<100 { streams.append((client, try client.open("GET", "/a"))) } }
+            // Whoever comes with one request waits no longer than they do.
+            let answer = try other.exchange(get("/other"))
+            #expect(answer?.status == 200 || answer?.status == 503)
+            var served = 0
+            for (client, stream) in streams {
+                let answer = try client.response(stream)
+                if answer.status == 200 { served += 1 }
+                if answer.status == 503, answer["retry-after"] == "1" { refused += 1 }
+            }
+            #expect(served + refused == streams.count)
+            #expect(served > streams.count / 10)
+        }
+        #expect(refused > 0)
+        let line = bench.daemon.accessLine {
+            $0["reason"].text == "limit.queue_delay" && $0["protocol"].text == "HTTP/2"
+        }
+        #expect(line?["decision"].text == "reject")
+        #expect(line?["status"].number == 503)
+        #expect(try clients[0].exchange("GET", "/a").status == 200)
+    }
 }

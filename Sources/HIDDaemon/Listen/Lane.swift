@@ -54,6 +54,11 @@ package final class Lane: @unchecked Sendable {
         opened.wait()
     }
 
+    /// Has new connections, and the queue of requests, obey other settings.
+    package func adopt(_ settings: ServerSettings) {
+        loop.enqueue { [self] in group.adopt(settings) }
+    }
+
     private func drain(done: @escaping @Sendable () -> Void) {
         loop.enqueue { [self] in
             group.drain { [self] in

@@ -117,6 +117,8 @@ package final class WholeRequestHandler: ServerHandler {
             case .content(let fault): fault.status
             case .headTimeout, .contentTimeout: 408
             case .overload: 503
+            // There is nobody to answer.
+            case .http2: 400
             }
         let explanation = status == 503 ? "too many requests wait" : "the request is malformed"
         send(service.answer(status: status, explanation: explanation), stream)

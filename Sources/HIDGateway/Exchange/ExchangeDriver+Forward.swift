@@ -124,8 +124,9 @@ extension ExchangeDriver: UpstreamHandler, UpstreamWaiter {
         let head = ForwardedRequest(
             request: stream.request, path: scratch.path, query: exchange.query, route: exchange.route,
             token: exchange.token, wasChecked: exchange.wasChecked, isVerified: exchange.isVerified,
-            requestID: requestID, peer: stream.peer.address, isBehindTrustedProxy: isBehindTrustedProxy,
-            security: stream.security, authority: target.authority, framing: framing,
+            requestID: requestID, peer: stream.peer.address, client: client,
+            isBehindTrustedProxy: isBehindTrustedProxy, security: stream.security, authority: target.authority,
+            framing: framing,
             isUpgrade: forward?.handshake != nil)
         given.expectsSwitch = forward?.handshake != nil
         given.write { head.write(into: &$0) }

@@ -54,6 +54,8 @@ final class ExchangeDriver: ServerHandler {
     /// Since when the client stands still while it holds an upstream connection; nil: it does not.
     var slowSince: UInt64?
     var slowProgress = 0
+    /// Ends the gathering of content of unknown length; nil until there is some.
+    var gatherTimer: LoopTimer?
     /// The stream of the exchange under way, for events that come from the upstream.
     ///
     /// Held until the exchange is over.
@@ -119,19 +121,21 @@ final class ExchangeDriver: ServerHandler {
 
     func requestFailed(_ stream: ServerStream, _ failure: RequestFailure) {
         if isRecorded { prepare(stream) }
-        let answer =
-            switch failure {
-            case .head(let fault): Answer(.reject, .head(fault), status: fault.status)
-            case .content(let fault): Answer(.reject, .content(fault), status: fault.status)
-            case .headTimeout: Answer(.reject, .gateway(.headerTimeout), status: 408)
-            case .contentTimeout: Answer(.reject, .gateway(.bodyTimeout), status: 408)
-            case .overload: Answer(.reject, .gateway(.overload), status: 503, retryAfter: 1)
-            }
+        let answer: Answer
         switch failure {
-        case .head, .overload: break
-        case .content: end = .contentFault
-        case .headTimeout: end = .headerTimeout
-        case .contentTimeout: end = .bodyTimeout
+        case .head(let fault): answer = Answer(.reject, .head(fault), status: fault.status)
+        case .content(let fault):
+            answer = Answer(.reject, .content(fault), status: fault.status)
+            end = .contentFault
+        case .headTimeout:
+            answer = Answer(.reject, .gateway(.headerTimeout), status: 408)
+            end = .headerTimeout
+        case .contentTimeout:
+            answer = Answer(.reject, .gateway(.bodyTimeout), status: 408)
+            end = .bodyTimeout
+        case .overload: answer = Answer(.reject, .gateway(.overload), status: 503, retryAfter: 1)
+        // There is nobody to answer.
+        case .http2(let fault): return clientLost(stream, .http2(fault))
         }
         giveUp(stream, answer)
     }
@@ -174,10 +178,7 @@ final class ExchangeDriver: ServerHandler {
             held = HeldContent(buffers: loop.buffers)
             hasher = SHA256Hasher()
             if stream.request.expectsContinue { stream.sendInterim(status: 100) }
-        case .stream where canGather(stream.request):
-            phase = .gathering
-            held = HeldContent(buffers: loop.buffers)
-            if stream.request.expectsContinue { stream.sendInterim(status: 100) }
+        case .stream where canGather(stream): beginGathering(stream)
         case .stream, .release: startForwarding(stream)
         case .mark(let use): mark(use, stream)
         }
@@ -248,27 +249,6 @@ final class ExchangeDriver: ServerHandler {
         perform(exchange.contentOverLimit(request, context()), stream)
     }
 
-    /// Whether the content has a length: a client that sends one does not wait for an answer meanwhile.
-    private func canGather(_ request: RequestHead) -> Bool {
-        guard phase == .idle, case .length(let length) = request.framing else { return false }
-        return length > 0
-    }
-
-    /// Of a body too long to be gathered as a whole; its upstream may have an answer before it is complete.
-    private static let gatheredOfLarge: UInt64 = 16 << 10
-
-    private func gather(_ content: Span<UInt8>, _ stream: ServerStream) {
-        do throws(HeldContent.SpoolError) {
-            try held?.append(content)
-        } catch {
-            return giveUp(stream, Answer(.error, .gateway(.spoolFailed), status: 503, retryAfter: 1))
-        }
-        guard case .length(let length) = stream.request.framing, length > UInt64(HeldContent.memoryLimit) else {
-            return
-        }
-        if contentCount >= Self.gatheredOfLarge { startForwarding(stream) }
-    }
-
     // MARK: - Bookkeeping
 
     private func prepare(_ stream: ServerStream) {
@@ -291,6 +271,7 @@ final class ExchangeDriver: ServerHandler {
 
     func reset() {
         isSlowNoMore()
+        gatherTimer?.cancel()
         phase = .idle
         upstream = nil
         forward = nil

@@ -64,8 +64,9 @@ package final class FailureBudget: Sendable {
         var counts: [PeerAddress: Int] = [:]
     }
 
-    private let limit: Int
-    private let when: LimitsConfiguration.FailedVerifications
+    /// Failures a second from which on a client is not served: `Int.max` is never.
+    private let limit: Atomic<Int>
+    private let onlyOverloaded: Atomic<Bool>
     private let state = Mutex(State())
     /// Addresses remembered in one second; beyond it the first ones keep being limited.
     private static let capacity = 65_536
@@ -73,24 +74,32 @@ package final class FailureBudget: Sendable {
     private static let overloadedTurn: UInt64 = 10_000_000
 
     package init(limits: LimitsConfiguration) {
-        limit = limits.failedVerificationsPerClient
-        when = limits.failedVerifications
+        limit = Atomic(Self.limit(limits))
+        onlyOverloaded = Atomic(limits.failedVerifications == .overloaded)
+    }
+
+    /// Holds to other limits from now on.
+    package func adopt(_ limits: LimitsConfiguration) {
+        limit.store(Self.limit(limits), ordering: .relaxed)
+        onlyOverloaded.store(limits.failedVerifications == .overloaded, ordering: .relaxed)
+    }
+
+    private static func limit(_ limits: LimitsConfiguration) -> Int {
+        limits.failedVerifications == .off ? .max : limits.failedVerificationsPerClient
     }
 
     /// Whether the client has used up its failures of this second.
     func isExhausted(_ client: PeerAddress, loop: EventLoop) -> Bool {
-        switch when {
-        case .off: return false
-        case .overloaded: guard loop.lastTurn > Self.overloadedTurn else { return false }
-        case .always: break
-        }
+        let limit = limit.load(ordering: .relaxed)
+        guard limit < .max else { return false }
+        if onlyOverloaded.load(ordering: .relaxed), loop.lastTurn <= Self.overloadedTurn { return false }
         let second = loop.now / 1_000_000_000
         return state.withLock { $0.second == second && $0.counts[client, default: 0] >= limit }
     }
 
     /// Counts a failure.
     func note(_ client: PeerAddress, loop: EventLoop) {
-        guard when != .off else { return }
+        guard limit.load(ordering: .relaxed) < .max else { return }
         let second = loop.now / 1_000_000_000
         state.withLock { state in
             if state.second != second {

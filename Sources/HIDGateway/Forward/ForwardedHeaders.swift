@@ -17,6 +17,8 @@ struct ForwardedRequest {
     let isVerified: Bool
     let requestID: [UInt8]
     let peer: PeerAddress
+    /// Who sent it, as the gateway understands it.
+    let client: PeerAddress
     let isBehindTrustedProxy: Bool
     /// nil for a client without TLS.
     let security: ConnectionSecurity?
@@ -106,6 +108,11 @@ struct ForwardedRequest {
         out.append(literal: "X-Forwarded-For: ")
         if isBehindTrustedProxy {
             let bytes = request.bytes.span
+            // A proxy that writes Forwarded alone has told who the client is there.
+            if request.first(Self.forwardedFor) == nil, client != peer {
+                client.append(to: &out)
+                out.append(literal: ", ")
+            }
             for line in request.fields where Self.forwardedFor.matches(bytes.extracting(line.name)) {
                 guard !line.value.isEmpty else { continue }
                 out.append(contentsOf: request.bytes[line.value])

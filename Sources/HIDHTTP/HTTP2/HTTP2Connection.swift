@@ -31,6 +31,8 @@ final class HTTP2Connection: EventHandler, Flushable, ConnectionMember {
     /// Exchanges that are over for the client while work for them goes on.
     private var working: [HTTP2Exchange] = []
     private var loss = ClientLoss.closed
+    /// An exchange was told of the fault that ended the connection.
+    private var isFaultNamed = false
     private var timer: LoopTimer?
     private var timerAt = UInt64.max
     private var share = BufferShare()
@@ -242,6 +244,23 @@ final class HTTP2Connection: EventHandler, Flushable, ConnectionMember {
         working.removeAll { !$0.isWorking }
     }
 
+    /// Begins an exchange, unless the loop is so far behind that it is one of those to be refused.
+    func begin(_ exchange: HTTP2Exchange) {
+        if loop.backlog.sheds(above: owner.settings.queueDelay.nanoseconds) {
+            exchange.fail(.overload)
+        } else {
+            exchange.began()
+        }
+    }
+
+    /// Begins an exchange that had to wait, and tells what has come of it meanwhile.
+    func admitted(_ exchange: HTTP2Exchange) {
+        guard stage == .open else { return }
+        begin(exchange)
+        session.resume(exchange.carried, now: loop.now)
+        scheduleFlush()
+    }
+
     func resumeLater(_ exchange: HTTP2Exchange) {
         loop.afterEvents { [weak self] in
             guard let self, stage == .open else { return }
@@ -310,12 +329,7 @@ extension HTTP2Connection: HTTP2SessionDelegate {
     }
 
     func requestBegan(_ stream: HTTP2Stream) {
-        let exchange = makeExchange(stream)
-        if loop.backlog.sheds(above: settings.queueDelay.nanoseconds) {
-            exchange.fail(.overload)
-        } else {
-            exchange.began()
-        }
+        makeExchange(stream).begin()
     }
 
     func requestRefused(_ stream: HTTP2Stream, _ fault: RequestFault) {
@@ -323,7 +337,7 @@ extension HTTP2Connection: HTTP2SessionDelegate {
     }
 
     func holdsContent(_ stream: HTTP2Stream) -> Bool {
-        exchange(stream)?.stream.isPaused ?? false
+        exchange(stream)?.holdsContent ?? false
     }
 
     func requestContent(_ stream: HTTP2Stream, _ content: Span<UInt8>) {
@@ -334,13 +348,20 @@ extension HTTP2Connection: HTTP2SessionDelegate {
         exchange(stream)?.requestEnded()
     }
 
+    func requestCut(_ stream: HTTP2Stream, _ fault: HTTP2Fault) {
+        if fault.isOfConnection { isFaultNamed = true }
+        tellCut(fault, stream)
+    }
+
     func streamLost(_ stream: HTTP2Stream, _ cause: HTTP2StreamLoss) {
         guard let exchange = exchange(stream) else { return session.release(stream) }
         stream.context = nil
         switch cause {
         case .connectionClosed: exchange.lost(loss)
-        case .fault(.streamWriteTimeout), .fault(.writeTimeout): exchange.lost(.writeTimeout)
-        case .fault(let fault): exchange.lost(.http2(fault))
+        case .fault(.streamWriteTimeout): exchange.lost(.writeTimeout)
+        case .fault(let fault):
+            let isTold = exchange.lost(fault == .writeTimeout ? .writeTimeout : .http2(fault))
+            if isTold, fault.isOfConnection { isFaultNamed = true }
         case .resetByPeer: exchange.lost(.closed)
         }
         ended(exchange)
@@ -360,5 +381,17 @@ extension HTTP2Connection: HTTP2SessionDelegate {
     func faultOccurred(_ fault: HTTP2Fault, stream: Int32) {
         owner.http2Faults.note(fault)
         owner.onHTTP2Fault?(fault, endpoint, listener)
+        // With no exchange under way nothing else would name it.
+        if stream == 0, !isFaultNamed { tellCut(fault, nil) }
+    }
+
+    /// Tells a handler of a cut that no exchange can tell of.
+    private func tellCut(_ fault: HTTP2Fault, _ stream: HTTP2Stream?) {
+        let carried = ServerStream(
+            loop: loop, peer: endpoint, listener: listener, isHTTP2: true, security: security)
+        carried.requestStart = stream?.began ?? loop.now
+        carried.bytesIn = stream?.bytesIn ?? 0
+        if let stream { carried.request = stream.head }
+        owner.factory.makeHandler(loop: loop, listener: listener).requestFailed(carried, .http2(fault))
     }
 }

@@ -3,7 +3,7 @@
 /// One stream between its connection and its handler: what carries a `ServerStream` over HTTP/2.
 ///
 /// Holds the `ServerStream`, which holds it, until the exchange is over.
-final class HTTP2Exchange: StreamCarrier {
+final class HTTP2Exchange: StreamCarrier, Newcomer {
     private enum Phase { case none, started, ended }
 
     let stream: ServerStream
@@ -15,6 +15,8 @@ final class HTTP2Exchange: StreamCarrier {
     private unowned let connection: HTTP2Connection
     private var phase = Phase.none
     private var hasFailed = false
+    /// The request has come and waits for its turn; its handler knows nothing of it yet.
+    private var isQueued = false
 
     init(_ carried: HTTP2Stream, stream: ServerStream, handler: any ServerHandler, connection: HTTP2Connection) {
         self.carried = carried
@@ -32,10 +34,27 @@ final class HTTP2Exchange: StreamCarrier {
     var isWorking: Bool { worker != nil }
     /// Whether the client is expected to send content now.
     var awaitsContent: Bool {
-        !carried.isRequestComplete && !stream.isPaused && phase != .ended && !hasFailed && !carried.isOver
+        !carried.isRequestComplete && !holdsContent && phase != .ended && !hasFailed && !carried.isOver
     }
 
+    /// Whether content must wait.
+    var holdsContent: Bool { stream.isPaused || isQueued }
+
     // MARK: - The request
+
+    /// Begins at once, or where much is under way when its turn comes.
+    func begin() {
+        guard !stream.loop.admitsAnother() else { return connection.begin(self) }
+        isQueued = true
+        stream.loop.admitLater(self)
+    }
+
+    func admit() {
+        isQueued = false
+        // Its client may have left meanwhile, and its connection with it.
+        guard phase == .none else { return }
+        connection.admitted(self)
+    }
 
     func began() {
         handler?.requestBegan(stream)
@@ -61,12 +80,24 @@ final class HTTP2Exchange: StreamCarrier {
         handler?.requestFailed(stream, failure)
     }
 
-    func lost(_ loss: ClientLoss) {
+    /// Ends the exchange; whether its handler was told of it.
+    ///
+    /// Who leaves before his turn has come costs nobody anything.
+    @discardableResult
+    func lost(_ loss: ClientLoss) -> Bool {
         count()
         let handler = handler
         let wasActive = phase != .ended
         finish()
-        if wasActive { handler?.clientLost(stream, loss) }
+        guard wasActive else { return false }
+        if !isQueued {
+            handler?.clientLost(stream, loss)
+        } else if case .http2(let fault) = loss {
+            handler?.requestFailed(stream, .http2(fault))
+        } else {
+            return false
+        }
+        return true
     }
 
     func drained() {

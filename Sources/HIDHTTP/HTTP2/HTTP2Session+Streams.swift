@@ -17,6 +17,9 @@ extension HTTP2Session {
                 stream.isLossTold = true
                 delegate?.answerSent(stream)
             }
+        } else if case .fault(let fault)? = stream.loss, !stream.isLossTold {
+            stream.isLossTold = true
+            delegate?.requestCut(stream, fault)
         }
         if stream.isOver || stream.isAnswerEnded { discardInput(stream) }
         if stream.isOver { discardOutput(stream) }

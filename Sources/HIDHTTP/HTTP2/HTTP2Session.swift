@@ -284,6 +284,7 @@ internal import CNghttp2
             let batch = touched
             touched = []
             for stream in batch { tell(stream) }
+            guard touched.isEmpty else { continue }
             let faults = reports
             reports = []
             for (fault, stream) in faults { delegate?.faultOccurred(fault, stream: stream) }

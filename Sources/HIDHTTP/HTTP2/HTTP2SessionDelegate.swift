@@ -11,6 +11,10 @@ package protocol HTTP2SessionDelegate: AnyObject {
     func requestBegan(_ stream: HTTP2Stream)
     /// The request is well-formed and over a limit; the status of the fault answers it.
     func requestRefused(_ stream: HTTP2Stream, _ fault: RequestFault)
+    /// A stream was cut before its request could be told.
+    ///
+    /// Its head is malformed, or one too many, or what was wrong came with it.
+    func requestCut(_ stream: HTTP2Stream, _ fault: HTTP2Fault)
     /// Whether no content is wanted now; `resume` tells what came meanwhile.
     func holdsContent(_ stream: HTTP2Stream) -> Bool
     /// Content octets; the span is valid only during the call, and its octets are taken.
@@ -25,6 +29,6 @@ package protocol HTTP2SessionDelegate: AnyObject {
     func answerSent(_ stream: HTTP2Stream)
     /// A limit or rule cut a stream or, when `stream` is 0, the connection.
     ///
-    /// Once for each cut; for counting and logging.
+    /// Once for each cut, behind what it means for streams; for counting and logging.
     func faultOccurred(_ fault: HTTP2Fault, stream: Int32)
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A connection with a request to begin.
+/// A connection of HTTP/1, or a stream of HTTP/2, with a request to begin.
 protocol Newcomer: AnyObject {
     /// Its turn has come.
     ///

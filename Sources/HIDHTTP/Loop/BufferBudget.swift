@@ -7,12 +7,19 @@ internal import Synchronization
 /// Any thread.
 package final class BufferBudget: Sendable {
     private let total = Atomic<Int>(0)
-    /// Octets.
-    package let limit: Int
+    private let most: Atomic<Int>
 
     /// - Parameter limit: octets beyond which no connection is taken in; what is there is served on.
     package init(limit: Int) {
-        self.limit = limit
+        most = Atomic(limit)
+    }
+
+    /// Octets.
+    package var limit: Int { most.load(ordering: .relaxed) }
+
+    /// Holds to another limit from now on.
+    package func adopt(limit: Int) {
+        most.store(limit, ordering: .relaxed)
     }
 
     /// Octets kept now, as the loops last told.

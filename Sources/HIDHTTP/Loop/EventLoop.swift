@@ -71,6 +71,8 @@ package struct Registration: Equatable, Sendable {
     private var deferred: [() -> Void] = []
     private var flushes: [any Flushable] = []
     private var newcomers = AdmissionQueue()
+    /// Requests of HTTP/2 that began in this turn as they came.
+    private var begun = 0
     private let inbox = Mutex<[@Sendable () -> Void]>([])
     /// The thread that serves the loop now, 0 when none does.
     private let thread = Atomic<UInt>(0)
@@ -166,6 +168,18 @@ package struct Registration: Equatable, Sendable {
     ///
     /// Loop only.
     var isCrowded: Bool { backlog.isBehind || !newcomers.isEmpty }
+
+    /// Whether one more request of many that share a connection may begin now; counts it when it may.
+    ///
+    /// A turn brings one request of each HTTP/1 connection at most, so that what is under way has its turn after as
+    /// many events as a wait brings; a hundred may come by one read of HTTP/2.
+    ///
+    /// Loop only.
+    func admitsAnother() -> Bool {
+        guard !isCrowded, begun < Self.batch else { return false }
+        begun += 1
+        return true
+    }
 
     /// Lets a request wait for its turn.
     ///
@@ -283,6 +297,7 @@ package struct Registration: Equatable, Sendable {
         now = MonotonicClock.now()
         wall = WallClock.now()
         let began = now
+        begun = 0
         backlog.turn(isFull: count == Self.batch, now: now)
         for index in 0..<max(0, Int(count)) {
             let event = unsafe events[index]

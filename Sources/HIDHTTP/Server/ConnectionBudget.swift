@@ -5,13 +5,22 @@ internal import Synchronization
 /// How many connections all loops of a server hold, and how many they may.
 package final class ConnectionBudget: Sendable {
     private let open = Atomic<Int>(0)
+    private let most = Atomic<Int>(0)
     private let perClient = Mutex<[PeerAddress: Int]>([:])
-    private let limit: Int
-    private let limitPerClient: Int
+    private let limit: Atomic<Int>
+    private let limitPerClient: Atomic<Int>
 
     package init(limit: Int, limitPerClient: Int) {
-        self.limit = limit
-        self.limitPerClient = limitPerClient
+        self.limit = Atomic(limit)
+        self.limitPerClient = Atomic(limitPerClient)
+    }
+
+    /// Holds to other limits from now on; connections beyond them that are open stay.
+    ///
+    /// Any thread.
+    package func adopt(limit: Int, limitPerClient: Int) {
+        self.limit.store(limit, ordering: .relaxed)
+        self.limitPerClient.store(limitPerClient, ordering: .relaxed)
     }
 
     /// Connections open now.
@@ -19,20 +28,28 @@ package final class ConnectionBudget: Sendable {
     /// Any thread.
     package var count: Int { open.load(ordering: .relaxed) }
 
+    /// The most that were open at a time since this was asked last.
+    ///
+    /// Any thread, but one.
+    func takePeak() -> Int { most.exchange(count, ordering: .relaxed) }
+
     /// Takes a place; false when all are taken.
     func take() -> Bool {
-        guard open.add(1, ordering: .relaxed).newValue <= limit else {
+        let count = open.add(1, ordering: .relaxed).newValue
+        guard count <= limit.load(ordering: .relaxed) else {
             open.subtract(1, ordering: .relaxed)
             return false
         }
+        most.max(count, ordering: .relaxed)
         return true
     }
 
     /// Counts a place that was taken for its client; false when the client has all it may have.
     func count(_ peer: PeerAddress) -> Bool {
-        perClient.withLock { counts in
+        let limit = limitPerClient.load(ordering: .relaxed)
+        return perClient.withLock { counts in
             let count = counts[peer, default: 0]
-            guard count < limitPerClient else { return false }
+            guard count < limit else { return false }
             counts[peer] = count + 1
             return true
         }

@@ -35,7 +35,8 @@ package final class ConnectionGroup {
     /// Told of each cut of an HTTP/2 stream or connection: its name, whose it was, and the position of the listener.
     package var onHTTP2Fault: ((HTTP2Fault, PeerEndpoint, Int) -> Void)?
 
-    let settings: ServerSettings
+    /// What new connections obey; the delay in the queue holds for all.
+    private(set) var settings: ServerSettings
     private let budget: ConnectionBudget
     let factory: any ServerHandlerFactory
     /// Connections that ended before their first request could, by cause.
@@ -51,6 +52,11 @@ package final class ConnectionGroup {
         self.settings = settings
         self.budget = budget
         self.factory = factory
+    }
+
+    /// Obeys other settings from now on: the queue at once, connections that are open as they began.
+    package func adopt(_ settings: ServerSettings) {
+        self.settings = settings
     }
 
     /// Connections of this loop.

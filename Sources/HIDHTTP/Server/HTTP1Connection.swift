@@ -345,7 +345,7 @@ final class HTTP1Connection: EventHandler, Flushable, ConnectionMember, Newcomer
             reader = BodyReader(framing: stream.request.framing)
             requestPhase =
                 stream.request.framing == .none || stream.request.framing == .length(0) ? .complete : .content
-            if loop.backlog.sheds(above: settings.queueDelay.nanoseconds) {
+            if loop.backlog.sheds(above: owner.settings.queueDelay.nanoseconds) {
                 requestPhase = .complete
                 disarm()
                 refuse(.overload)

@@ -12,6 +12,10 @@ package enum RequestFailure: Sendable, Equatable {
     case contentTimeout
     /// The loop is so far behind that this request was chosen not to be served.
     case overload
+    /// A rule or a limit of HTTP/2 cut the stream before its exchange began, or a connection without one.
+    ///
+    /// There is nobody to answer, and it is the only call that the handler gets.
+    case http2(HTTP2Fault)
 }
 
 /// Why a client will not get (the rest of) its answer.

@@ -4,6 +4,15 @@ import HIDTesting
 import Testing
 
 extension Bench {
+    /// Whether so many access-log lines of that kind come before the deadline.
+    func hasLines(_ count: Int, where fits: (JSONValue) -> Bool) -> Bool {
+        var left = count
+        return daemon.accessLine { line in
+            if fits(line) { left -= 1 }
+            return left == 0
+        } != nil
+    }
+
     /// A connection of HTTP/2 without TLS, past its SETTINGS.
     func http2(_ settings: [(UInt16, UInt32)] = []) throws -> HTTP2Client {
         let client = HTTP2Client(try Wire.connect(to: address))
@@ -20,7 +29,7 @@ extension Bench {
         try ScriptedUpstream { peer in while try peer.request() != nil {} }
     }
 
-    private func fault(_ code: String) -> String { "hidgate_http2_faults_total{fault=\"\(code)\"}" }
+    static func fault(_ code: String) -> String { "hidgate_http2_faults_total{fault=\"\(code)\"}" }
 
     @Test func `a stream whose content is longer than announced is named`() throws {
         let bench = try Bench(upstream: Self.silent())
@@ -35,7 +44,7 @@ extension Bench {
         #expect(line?["end"].text == "http2_fault")
         #expect(line?["decision"].text == "reject")
         #expect(line?["status"].number == 0)
-        #expect(try bench.metric(fault("http2.content_length")) == 1)
+        #expect(try bench.metric(Self.fault("http2.content_length")) == 1)
         #expect(bench.daemon.event("http2.cut")?["fault"].text == "http2.content_length")
     }
 
@@ -53,7 +62,7 @@ extension Bench {
             #expect(line?["reason"].text == "http2.settings_flood")
             #expect(line?["end"].text == "http2_fault")
         }
-        #expect(try bench.metric(fault("http2.settings_flood")) == 1)
+        #expect(try bench.metric(Self.fault("http2.settings_flood")) == 1)
         #expect(try bench.metric("hidgate_reasons_total{reason=\"http2.settings_flood\"}") == 2)
     }
 
@@ -70,9 +79,9 @@ extension Bench {
         #expect(event?["listener"].text?.hasPrefix("127.0.0.1:") == true)
         #expect(event?["explanation"].text?.isEmpty == false)
         #expect(event?["more"].number == 0)
-        #expect(try bench.metric(fault("http2.frame_size")) == 5)
+        #expect(try bench.metric(Self.fault("http2.frame_size")) == 5)
         #expect(bench.daemon.child.lines.filter { $0.contains("\"http2.cut\"") }.count == 1)
-        #expect(bench.daemon.accessLines.isEmpty)
+        #expect(bench.hasLines(5) { $0["reason"].text == "http2.frame_size" })
     }
 
     @Test func `a request that is malformed resets its stream and is named`() throws {
@@ -82,12 +91,15 @@ extension Bench {
         #expect(try client.response(1).resetCode == 1)
         try client.send(HTTP2Wire.headers(3, HTTP2Wire.request("GET", "/a", [("connection", "close")])))
         #expect(try client.response(3).resetCode == 1)
-        #expect(try bench.metric(fault("http2.path")) == 1)
-        #expect(try bench.metric(fault("http2.connection_field")) == 1)
+        #expect(try bench.metric(Self.fault("http2.path")) == 1)
+        #expect(try bench.metric(Self.fault("http2.connection_field")) == 1)
         #expect(bench.daemon.event("http2.cut", count: 2)?["fault"].text == "http2.connection_field")
         #expect(bench.upstream.accepted == 0)
         try client.send(HTTP2Wire.headers(5, HTTP2Wire.request("GET", "/good")))
         #expect(try client.response(5).status == 200)
+        #expect(bench.daemon.accessLine { $0["path"].text == "/good" } != nil)
+        #expect(
+            bench.daemon.accessLines.compactMap { $0["reason"].text } == ["http2.path", "http2.connection_field"])
     }
 
     @Test func `a reset by the client is still its own doing`() throws {

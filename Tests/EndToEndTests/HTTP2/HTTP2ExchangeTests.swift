@@ -122,7 +122,9 @@ import Testing
         }
     }
 
-    @Test func `trailers pass both ways, and an answer of trailers only does`() throws {
+    @Test func `trailers pass both ways, and an answer of trailers only does (envoy 7149, nghttp2 453, traefik 4181)`()
+        throws
+    {
         try each { bench, client in
             let down = try client.exchange("GET", "/trailers", [("te", "trailers")])
             #expect(down.text == "hello")
@@ -162,7 +164,7 @@ import Testing
         }
     }
 
-    @Test func `a refusal in the middle of an upload leaves the other streams alone`() throws {
+    @Test func `a refusal in the middle of an upload leaves the other streams alone (haproxy 3495, 410)`() throws {
         try each { bench, client in
             let up = try client.open("POST", "/echo", isWhole: false)
             _ = try client.send(up, pattern(10_000), end: false)

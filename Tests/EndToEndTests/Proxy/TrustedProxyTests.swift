@@ -31,6 +31,21 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        ("Forwarded: for=192.0.2.7, for=10.0.0.1", "192.0.2.7, 127.0.0.1"),
+        ("Forwarded: for=\"[2001:db8::7]:4711\"", "2001:db8::7, 127.0.0.1"),
+        ("Forwarded: for=unknown", "127.0.0.1"), ("X-Forwarded-For: 192.0.2.7", "192.0.2.7, 127.0.0.1"),
+        ("X-Forwarded-For: 192.0.2.7\r\nForwarded: for=192.0.2.7", "192.0.2.7, 127.0.0.1"), ("", "127.0.0.1"),
+    ])
+    func `the upstream is told of the client in whichever way the proxy told it`(_ fields: String, _ told: String)
+        throws
+    {
+        let bench = try Bench(.init(listeners: Self.listeners))
+        #expect(try bench.once(get("/a", fields: fields.isEmpty ? "" : fields + "\r\n"))?.status == 200)
+        #expect(bench.upstream.requests.first?.all("X-Forwarded-For") == [told])
+        #expect(bench.upstream.requests.first?["Forwarded"] == nil)
+    }
+
     @Test func `from anybody else forwarding fields are dropped`() throws {
         let bench = try Bench()
         let fields = "X-Forwarded-For: 192.0.2.7\r\nForwarded: for=192.0.2.8\r\nX-Real-IP: 192.0.2.9\r\n"

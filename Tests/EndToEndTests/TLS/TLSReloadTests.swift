@@ -34,7 +34,11 @@ import Testing
         }
     }
 
-    @Test func `SIGHUP takes a new certificate for new connections and leaves the old ones alone`() throws {
+    @Test
+    func
+        `SIGHUP takes a new certificate for new connections and leaves the old ones alone (kong 2348, OpenShell 1836)`()
+        throws
+    {
         let tls = try TLSBench()
         let old = try tls.dial()
         let client = LinkClient(old)
@@ -50,7 +54,9 @@ import Testing
     }
 
     @Test(arguments: ["pair", "half", "empty", "gone"])
-    func `files that are no good leave the old certificate and are an error of the log`(_ kind: String) throws {
+    func `files that are no good leave the old certificate and are an error of the log (vector 10877)`(_ kind: String)
+        throws
+    {
         let tls = try TLSBench()
         let before = try tls.dial().client.serverCertificate
         let next = try tls.authority.server(["main.test"], serial: 0x77)

@@ -171,7 +171,7 @@ final class ExchangeHarness {
         ForwardedRequest(
             request: head, path: scratch.path, query: exchange.query, route: exchange.route, token: exchange.token,
             wasChecked: exchange.wasChecked, isVerified: exchange.isVerified,
-            requestID: given ?? Array("made-here".utf8), peer: world.peer,
+            requestID: given ?? Array("made-here".utf8), peer: world.peer, client: address.client,
             isBehindTrustedProxy: address.isBehindTrustedProxy, security: nil, authority: [], framing: head.framing,
             isUpgrade: false
         ).write(into: &out)

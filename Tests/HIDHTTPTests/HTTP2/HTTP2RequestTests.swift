@@ -140,18 +140,20 @@ import Testing
     static let all: [Case] = bytes + connection + pseudo + values + hosts + lengths + others
 
     @Test(arguments: all)
-    func `a malformed request is reset, told to nobody, and leaves the connection alone`(row: Case) throws {
+    func `a malformed request is reset, told as a cut alone, and leaves the connection alone`(row: Case) throws {
         let peer = try SessionPeer()
         peer.send(HTTP2Wire.headers(1, HTTP2Wire.block(row.fields)))
         #expect(peer.faults == [row.fault])
         #expect(peer.resets(1) == [row.fault.errorCode.rawValue])
         #expect(row.fault.errorCode == .protocolError)
         #expect(peer.events.isEmpty)
+        #expect(peer.cuts == ["1 \(row.fault.code)"])
         #expect(peer.goAway == nil)
         #expect(peer.session.slots == 0)
         peer.answersAtOnce = true
         peer.send(HTTP2Wire.headers(3, HTTP2Wire.request()))
         #expect(peer.events == ["began 3", "ended 3", "sent 3"])
+        #expect(peer.cuts.count == 1)
     }
 
     @Test func `a body that follows a malformed head reaches nobody and does not close the window`() throws {

@@ -3,6 +3,7 @@ import CLinux
 import Glibc
 import HIDHTTP
 import HIDTesting
+import Synchronization
 
 @testable import HIDHTTP
 @testable import HIDTesting
@@ -13,6 +14,8 @@ final class HTTP2Server: @unchecked Sendable {
     /// What handlers were told, and the faults.
     let log = Monitor<[String]>([])
     let emptied = Gate()
+    /// What the 257th request of a path `/wait` waits for, and the loop with it.
+    let gate = Gate()
     private let group: ConnectionGroup
     private let factory: PathHandlerFactory
 
@@ -24,7 +27,7 @@ final class HTTP2Server: @unchecked Sendable {
         let settings = ServerSettings(
             limits: .test, headerTimeout: header, bodyIdleTimeout: bodyIdle, keepAliveTimeout: keepAlive,
             writeTimeout: write)
-        factory = PathHandlerFactory(log: log)
+        factory = PathHandlerFactory(log: log, gate: gate)
         group = ConnectionGroup(
             loop: loop, settings: settings, budget: ConnectionBudget(limit: 10, limitPerClient: 10), factory: factory)
         group.onHTTP2Fault = { [log] fault, _, _ in log.withLock { $0.append(fault.code) } }
@@ -73,25 +76,38 @@ final class HTTP2Server: @unchecked Sendable {
 
 final class PathHandlerFactory: ServerHandlerFactory {
     let log: Monitor<[String]>
+    let gate: Gate
+    private var waits = 0
 
-    init(log: Monitor<[String]>) {
+    init(log: Monitor<[String]>, gate: Gate) {
         self.log = log
+        self.gate = gate
     }
 
     func makeHandler(loop: EventLoop, listener: Int) -> any ServerHandler {
-        PathHandler(log: log)
+        PathHandler(log: log, factory: self)
+    }
+
+    /// Holds the loop at the 257th.
+    func wait() {
+        waits += 1
+        guard waits == 257 else { return }
+        log.withLock { $0.append("held at 257") }
+        _ = gate.wait()
     }
 }
 
 /// Answers by the path of the request.
 final class PathHandler: ServerHandler {
     private let log: Monitor<[String]>
+    private let factory: PathHandlerFactory
     private var body: [UInt8] = []
     private var left = 0
     private var path = ""
 
-    init(log: Monitor<[String]>) {
+    init(log: Monitor<[String]>, factory: PathHandlerFactory) {
         self.log = log
+        self.factory = factory
     }
 
     private func note(_ line: String) { log.withLock { $0.append("\(path) \(line)") } }
@@ -105,6 +121,8 @@ final class PathHandler: ServerHandler {
             stream.pauseContent()
             log.withLock { $0.append("held") }
         case "/continue": stream.sendInterim(status: 100)
+        case let path where path.hasPrefix("/turn/"): note("turn \(stream.loop.turns.load(ordering: .relaxed))")
+        case let path where path.hasPrefix("/wait/"): factory.wait()
         default: break
         }
     }
@@ -157,6 +175,7 @@ final class PathHandler: ServerHandler {
         note("failed \(failure)")
         switch failure {
         case .head(let fault): answer(stream, fault.status, "")
+        case .http2: break
         default: answer(stream, 408, "late")
         }
     }

@@ -17,6 +17,8 @@ final class SessionPeer: HTTP2SessionDelegate {
     var streams: [Int32: HTTP2Stream] = [:]
     var held: Set<Int32> = []
     var faults: [HTTP2Fault] = []
+    /// Requests that were cut before they could be told, in order.
+    var cuts: [String] = []
     /// Streams that are answered with 200 as soon as their request is whole.
     var answersAtOnce = false
     /// Whether the application's work ends with the stream.
@@ -100,6 +102,8 @@ final class SessionPeer: HTTP2SessionDelegate {
         streams[stream.id] = stream
         session.respond(stream, status: fault.status, lines: [], endsStream: true)
     }
+
+    func requestCut(_ stream: HTTP2Stream, _ fault: HTTP2Fault) { cuts.append("\(stream.id) \(fault.code)") }
 
     func holdsContent(_ stream: HTTP2Stream) -> Bool { held.contains(stream.id) }
 
