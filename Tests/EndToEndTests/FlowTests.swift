@@ -40,7 +40,7 @@ import Testing
             #expect(head["Content-Length"] == "\(total)")
             go.wait()
             var count = peer.reader.buffer.count
-            while count < total { count += try peer.wire.receive(limit: 1 << 20).count }
+            while count < total { count += try peer.wire.more(limit: 1 << 20).count }
             try peer.send(ScriptedUpstream.ok("\(count)"))
         }
         let bench = try Bench(.init(upstream: ", response_timeout: 20s"), upstream: upstream)

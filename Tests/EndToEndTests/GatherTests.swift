@@ -20,7 +20,7 @@ import Testing
                 if answersFirst { try peer.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n") }
                 var rest = peer.reader.buffer
                 while !String(decoding: rest, as: UTF8.self).hasSuffix("0\r\n\r\n") {
-                    rest += try peer.wire.receive(limit: 1 << 20)
+                    rest += try peer.wire.more()
                 }
                 try peer.send(answersFirst ? "0\r\n\r\n" : ScriptedUpstream.ok("\(rest.count)"))
             }

@@ -195,16 +195,18 @@ import Testing
         let client = try bench.client()
         try client.send(get("/events"))
         #expect(try client.responseHead()?["Content-Type"] == "text/event-stream")
-        var slowest = Duration.zero
+        var delays: [Duration] = []
         for event in 1...50 {
             let start = ContinuousClock.now
             next.withLock { $0 = event }
             let bytes = try client.octets()
-            slowest = max(slowest, ContinuousClock.now - start)
+            delays.append(ContinuousClock.now - start)
             #expect(String(decoding: bytes, as: UTF8.self).contains("data: \(10 + event % 90)"))
         }
-        // 20 ms on a machine that does nothing else; here the whole suite runs beside.
-        #expect(slowest < .milliseconds(500), "the slowest event took \(slowest)")
+        delays.sort()
+        // The whole suite runs beside and may hold up one or the other; what the gateway did would hold up each.
+        #expect(delays[25] < .milliseconds(20), "half of the events took \(delays[25]) or longer")
+        #expect(delays[49] < .milliseconds(500), "the slowest event took \(delays[49])")
     }
 
     @Test func `trailers pass both ways but for names that may not stand there`() throws {

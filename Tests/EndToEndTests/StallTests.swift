@@ -36,7 +36,7 @@ import Testing
             _ = try peer.requestHead()
             go.wait()
             var count = peer.reader.buffer.count
-            while count < size { count += try peer.wire.receive(limit: 1 << 20).count }
+            while count < size { count += try peer.wire.more(limit: 1 << 20).count }
             answer.wait()
             try peer.send(ScriptedUpstream.ok("\(count)"))
         }

@@ -51,6 +51,13 @@ package protocol ByteLink: AnyObject {
 extension ByteLink {
     package func send(_ bytes: [UInt8]) throws { try send(bytes, Deadline()) }
     package func receive(_ deadline: Deadline) throws -> [UInt8] { try receive(limit: 65_536, deadline) }
+
+    /// Receives what must still come: a loop that waits for it ends with the stream.
+    package func more(limit: Int = 65_536, _ deadline: Deadline = Deadline()) throws -> [UInt8] {
+        let octets = try receive(limit: limit, deadline)
+        guard !octets.isEmpty else { throw WireError.malformed("the stream ended too early") }
+        return octets
+    }
 }
 
 /// One stream socket with a deadline on everything, closed with its owner. Not inherited by children.

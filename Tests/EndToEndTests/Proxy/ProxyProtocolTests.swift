@@ -134,7 +134,7 @@ import Testing
         let seen = Monitor<[[UInt8]]>([])
         let upstream = try ScriptedUpstream { peer in
             var octets: [UInt8] = []
-            while octets.count < 28 { octets += try peer.wire.receive(limit: 28 - octets.count, Deadline()) }
+            while octets.count < 28 { octets += try peer.wire.more(limit: 28 - octets.count) }
             let header = octets
             seen.withLock { $0.append(header) }
             while let request = try peer.request() { try peer.send(ScriptedUpstream.ok(request.target)) }

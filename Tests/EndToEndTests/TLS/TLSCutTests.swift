@@ -18,7 +18,7 @@ import Testing
         let link = try tls.dial()
         try link.send(Array(request.utf8))
         var octets: [UInt8] = []
-        while !String(decoding: octets, as: UTF8.self).contains("hello") { octets += try link.receive(Deadline()) }
+        while !String(decoding: octets, as: UTF8.self).contains("hello") { octets += try link.more() }
         go.open()
         var isInOrder = true
         do {

@@ -13,9 +13,9 @@ import Testing
             let headers = headers
             upstream = try ScriptedUpstream { peer in
                 var octets: [UInt8] = []
-                while octets.count < 16 { octets += try peer.wire.receive(limit: 16 - octets.count) }
+                while octets.count < 16 { octets += try peer.wire.more(limit: 16 - octets.count) }
                 let length = Int(octets[14]) << 8 | Int(octets[15])
-                while octets.count < 16 + length { octets += try peer.wire.receive(limit: 16 + length - octets.count) }
+                while octets.count < 16 + length { octets += try peer.wire.more(limit: 16 + length - octets.count) }
                 let header = octets
                 headers.withLock { $0.append(header) }
                 while let request = try peer.request() { try peer.send(ScriptedUpstream.ok(request.target)) }
