@@ -126,8 +126,7 @@ extension ExchangeDriver: UpstreamHandler, UpstreamWaiter {
             token: exchange.token, wasChecked: exchange.wasChecked, isVerified: exchange.isVerified,
             requestID: requestID, peer: stream.peer.address, client: client,
             isBehindTrustedProxy: isBehindTrustedProxy, security: stream.security, authority: target.authority,
-            framing: framing,
-            isUpgrade: forward?.handshake != nil)
+            framing: framing, isUpgrade: forward?.handshake != nil)
         given.expectsSwitch = forward?.handshake != nil
         given.write { head.write(into: &$0) }
     }
